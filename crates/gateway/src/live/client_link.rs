@@ -164,13 +164,16 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     fn is_closed<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) -> bool {
         // The next session may start at once: the last one is logged out first.
         let is_ending = self.day.is_closed() && matches!(self.line, Line::Up(_));
+        let was_open = self.day.was_open();
         if !is_ending && let Some(turn) = self.day.turn(now.time.wall_ns) {
             self.counters.connection_closed_until = turn.unwrap_or(0);
             self.backoff.succeeded();
             self.failures = Failures::default();
             if let Some(until_ns) = turn {
                 self.behind.push_back(Incident::SessionClosed { until_ns });
-                self.counters.sessions_ended_by_hours += 1;
+                // A start outside the hours ends no session.
+                // mutant: gateway: a start outside the hours is an end of a session
+                self.counters.sessions_ended_by_hours += u64::from(was_open);
                 if matches!(self.line, Line::Up(_)) {
                     pipeline.log_out(now.time);
                     self.over_ns = Some(now.steady_ns);

@@ -109,7 +109,7 @@ fn read(
                 return;
             }
         }
-        let line = bytes.trim_ascii();
+        let line = bytes.trim_ascii_start();
         if line.is_empty() {
             continue;
         }

@@ -51,6 +51,11 @@ impl Day {
         (closed != was).then_some(closed)
     }
 
+    /// Whether the session was open at the last call of [`Day::turn`].
+    pub fn was_open(&self) -> bool {
+        self.open_until_ns.is_some()
+    }
+
     /// Whether the session is closed.
     pub fn is_closed(&self) -> bool {
         self.closed_until_ns.is_some()

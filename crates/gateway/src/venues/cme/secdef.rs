@@ -17,18 +17,20 @@ pub fn is_line(start: &[u8]) -> bool {
     start.starts_with(b"35=") && start.contains(&SOH)
 }
 
-/// Reads a line.
+/// Reads a line with its end.
 ///
 /// # Errors
 /// The field, its value, and what to give.
 pub fn read_line(line: &[u8]) -> Result<Stated, String> {
-    // A file that is cut in a line may end in the middle of a number.
+    // A file that is cut in a line may end in the middle of a number, or lack the last fields.
+    let fields = line.trim_ascii_end();
+    let is_whole = line.ends_with(b"\n") && fields.last() == Some(&SOH);
     // mutant: gateway: a cut line of secdef.dat defines an instrument
-    if line.last() != Some(&SOH) {
-        return Err("the line has no SOH at its end, it is cut: take the file as CME publishes it, as a whole".to_owned());
+    if !is_whole {
+        return Err("the line does not end with SOH and a line feed, it is cut: take the file as CME publishes it, as a whole".to_owned());
     }
     let mut security = Security::default();
-    for (place, field) in line.split(|byte| *byte == SOH).enumerate() {
+    for (place, field) in fields.split(|byte| *byte == SOH).enumerate() {
         if field.is_empty() {
             continue;
         }

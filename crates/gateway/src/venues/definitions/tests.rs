@@ -165,14 +165,13 @@ fn a_malformed_line_has_file_line_field_and_cure() {
     );
     // Cut in the id, which is another number then.
     let cut = line(SPREAD);
-    let cut = &cut[..cut.find("48=119").expect("an id") + "48=11".len()];
-    for end in ["", "\n"] {
+    let in_id = &cut[..cut.find("48=119").expect("an id") + "48=11".len()];
+    // Behind a field: what follows is missing.
+    let behind_tick = &cut[..cut.find("37702").expect("a price display")];
+    for (cut, end) in [(in_id, ""), (in_id, "\n"), (behind_tick, "")] {
         let said = known(&(line(FUTURE) + cut + end), None).expect_err("a cut file");
-        assert!(
-            said.to_string()
-                .contains("secdef.dat:2: the line has no SOH"),
-            "{said}"
-        );
+        let words = "secdef.dat:2: the line does not end with SOH and a line feed";
+        assert!(said.to_string().contains(words), "{said}");
     }
     let said = known("id,symbol\n1,A\n", None).expect_err("another format");
     assert!(
