@@ -35,6 +35,8 @@ pub struct Exporter {
     /// Number of the state that is taken.
     state_at: Option<u64>,
     timestamps: Timestamps,
+    /// Those of the last message, also of the unit before.
+    whole_timestamps: Timestamps,
     received: Received,
     /// Losses before the first message of the unit.
     held: Vec<Loss>,
@@ -56,6 +58,7 @@ impl Exporter {
             last: 0,
             state_at: None,
             timestamps: Timestamps::default(),
+            whole_timestamps: Timestamps::default(),
             received: Received::default(),
             held: Vec::new(),
             failure: None,
@@ -163,6 +166,7 @@ impl Exporter {
         self.last = message.sequence;
         if !message.is_image {
             self.timestamps = *message.timestamps;
+            self.whole_timestamps = self.timestamps;
         }
         match message.update {
             Update::Definition(definition) => self.state.define(definition),
@@ -257,6 +261,7 @@ impl Exporter {
         // Its venue and day are those of what follows it: a run that begins with this unit knows no others.
         // mutant: export: a loss at the begin of a unit is of the unit before
         if self.is_unit_new {
+            self.end_quotes_of_whole();
             self.state.forget_venue();
             self.held.push(loss);
             return;
@@ -268,6 +273,17 @@ impl Exporter {
         // mutant: export: quotes stay live through a loss
         self.tabulate
             .top_rows(&message, &self.state, &mut self.tables);
+    }
+
+    /// A file of the whole source goes on at the begin of a unit: its quotes end behind the last message.
+    fn end_quotes_of_whole(&mut self) {
+        let message = between(self.last, &self.whole_timestamps);
+        let whole = self.tables.iter_mut().filter(|files| !files.has_units());
+        for files in whole {
+            let take = std::slice::from_mut(files);
+            // mutant: export: quotes stay live through a loss at the begin of a segment
+            self.tabulate.top_rows(&message, &self.state, take);
+        }
     }
 
     /// Whether the export has failed: for the end of a source that has the exporter as its subscriber.

@@ -46,10 +46,13 @@ pub fn export(
         })?;
         // Messages of a record are handed out by the polls behind the one that reads it.
         exporter.recorded_at(reader.time_ns());
-        exporter.left_out(LeftOut {
-            without_state: reader.without_state(),
-            unknown: reader.unknown_messages(),
-        });
+        // Counts of the way to the place are not of the export.
+        if !reader.is_before_place() {
+            exporter.left_out(LeftOut {
+                without_state: reader.without_state(),
+                unknown: reader.unknown_messages(),
+            });
+        }
         // A segment ends without a further message, too; a loss at the begin of the next one is of that one.
         if unit.segment != reader.segment() {
             // A host that crashes must not lose what the caller notes as exported: other records would have its positions.

@@ -195,6 +195,33 @@ fn quotes_are_not_live_behind_a_loss() {
     );
 }
 
+/// A recorder that starts again begins a segment with a loss: in a file of the whole tape the quotes before it end there.
+#[test]
+fn quotes_are_not_live_behind_a_loss_at_the_begin_of_a_segment() {
+    let found = rows(Table::Tops, |exporter| {
+        take(exporter, 1, &Update::Definition(&definition()), 5, false);
+        take(exporter, 2, &whole(&[LEVEL]), NOON_NS, false);
+        let ended = exporter.end_unit(&Origin::default());
+        assert!(ended.expect("our folder").is_empty());
+        exporter.begin_unit("next", &[]);
+        let (messages, bytes) = (7, 0);
+        exporter.event(&SubscriptionEvent::Overrun { messages, bytes });
+        exporter.loss(LOSS);
+        take(exporter, 9, &whole(&[LEVEL]), 0, true);
+        exporter.event(&SubscriptionEvent::CaughtUp);
+        take(exporter, 10, &whole(&[LEVEL]), NOON_NS + 7, false);
+    });
+    let (time, later) = (NOON_NS.to_string(), (NOON_NS + 7).to_string());
+    assert_eq!(
+        cells(&found, &["sequence", "ts_recv", "bid_price", "validity"]),
+        [
+            ["2", &time, "0.000000001", "live"],
+            ["2", &time, "0.000000001", "gapped"],
+            ["9", &later, "0.000000001", "live"],
+        ]
+    );
+}
+
 /// A segment that begins with a loss has the same files in a run from the segment before and in one that begins with it.
 #[test]
 fn a_loss_at_the_begin_of_a_unit_is_in_the_same_file_of_each_run() {
