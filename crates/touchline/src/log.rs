@@ -53,7 +53,7 @@ pub struct Log<W = std::io::Stderr> {
     format: Format,
     is_journal: bool,
     context: Vec<Field>,
-    repeats: BTreeMap<(&'static str, Option<Value>), Repeats>,
+    repeats: BTreeMap<(&'static str, Vec<Value>), Repeats>,
     /// The first line, which names the build, is written before the next one.
     lacks_build: bool,
 }
@@ -79,6 +79,14 @@ struct Repeats {
     left_out: u64,
     /// Fields of the last line left out, with the sums; written when the interval is over.
     last: Option<Vec<Field>>,
+}
+
+/// Values by which repeated lines of an event are kept apart; numbers that are added up are those of one reason.
+fn apart(fields: &[Field]) -> Vec<Value> {
+    let has_sums = fields.iter().any(|(name, _)| SUMMED.contains(name));
+    let is_apart = |name: &str| APART.contains(&name) || (has_sums && name == "reason");
+    let apart = fields.iter().filter(|(name, _)| is_apart(name));
+    apart.map(|(_, value)| value.clone()).collect()
 }
 
 /// Adds the numbers of a line left out to those of the next one.
@@ -150,8 +158,7 @@ impl<W: Write> Log<W> {
             return self.put(event, &fields, 0);
         }
         let mut left_out = 0;
-        let apart = fields.iter().find(|(name, _)| APART.contains(name));
-        let key = (event.name, apart.map(|(_, of)| of.clone()));
+        let key = (event.name, apart(&fields));
         if let Some(repeats) = self.repeats.get_mut(&key) {
             if let Some(before) = &repeats.last {
                 add_up(&mut fields, before);
@@ -351,6 +358,27 @@ mod tests {
             "WARN record_packets_lost line=a packets=5 repeated=1",
             "WARN record_packets_lost line=b packets=50",
             "INFO record_stopped",
+        ];
+        assert_eq!(log.lines(), said);
+    }
+
+    /// Numbers of one reason are not added to those of another.
+    #[test]
+    fn sums_are_those_of_one_reason() {
+        let mut log = Log::in_memory();
+        let refused = |batches: u64, reason: &'static str| {
+            let link = ("link", "a>x".into());
+            vec![link, ("batches", batches.into()), ("reason", reason.into())]
+        };
+        for (batches, reason) in [(10, "source"), (90, "malformed"), (1, "hops"), (2, "hops")] {
+            log.write(&events::RELAY_REFUSED, refused(batches, reason));
+        }
+        log.finish();
+        let said = [
+            r#"WARN relay_refused link="a>x" batches=10 reason=source"#,
+            r#"WARN relay_refused link="a>x" batches=90 reason=malformed"#,
+            r#"WARN relay_refused link="a>x" batches=1 reason=hops"#,
+            r#"WARN relay_refused link="a>x" batches=2 reason=hops"#,
         ];
         assert_eq!(log.lines(), said);
     }

@@ -12,7 +12,7 @@ mod tests;
 
 use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments, LogThread, events};
-use crate::output::{Failure, Output, ended, log_thread, say};
+use crate::output::{Failure, StateLines, ended, log_thread, say};
 use crate::place::Place;
 use server::{Content, Server};
 use std::io::ErrorKind;
@@ -89,12 +89,10 @@ fn serve(
         let address = ("address", address.to_string().into());
         log.write(&events::ADDRESS_EXPOSED, [address]);
     }
-    let mut output = Output::stdout()?;
-    output.line(&format!(
-        "{} on http://{address}/metrics",
+    StateLines::start()?.write(format!(
+        "{} on http://{address}/metrics\n",
         monitor.path().display()
-    ))?;
-    output.flush()?;
+    ));
     let monitor = Arc::new(monitor);
     let page = Arc::clone(&monitor);
     let content = Content {

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 use touchline_client::words::Visible;
@@ -334,6 +334,34 @@ pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = Output::stdout()?;
     output.text(text)?;
     output.finish()
+}
+
+/// Lines of standard output that a thread writes, for a process that never waits for them: the pipe may be full and have no reader, or the
+/// disk may be full.
+pub struct StateLines(SyncSender<String>);
+
+impl StateLines {
+    /// Starts the thread, which ends behind its last line when this is dropped.
+    ///
+    /// # Errors
+    /// The system has no more threads.
+    pub fn start() -> Result<StateLines, Failure> {
+        let (lines, received) = sync_channel::<String>(1);
+        let body = move || {
+            for line in received {
+                // A later one may be written again.
+                let _ = say(&line);
+            }
+        };
+        let started = thread::Builder::new().spawn(body);
+        started.map_err(no_thread)?;
+        Ok(StateLines(lines))
+    }
+
+    /// Hands a line over; it is left out while an earlier one waits.
+    pub fn write(&self, line: String) {
+        let _ = self.0.try_send(line);
+    }
 }
 
 const PARTIAL: &str = ".partial";

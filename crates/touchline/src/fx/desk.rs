@@ -346,8 +346,8 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
 fn named(failure: Failure, id: Id) -> Failure {
     match failure {
         Failure::Run(text) => Failure::Run(format!(
-            "{text}; `touchline fx explain {id}` has what became of it; to send it again give --id {id}, under another name it is a \
-             second order"
+            "{text}; `touchline fx explain {id}`, with the same --bus or --config, has what became of it; to send it again give --id {id}, \
+             under another name it is a second order"
         )),
         other => other,
     }

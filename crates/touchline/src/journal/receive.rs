@@ -3,9 +3,8 @@
 use super::process::Process;
 use super::{IDLE, failed};
 use crate::log::{Field, events, events::Event};
-use crate::output::{Failure, no_thread, say};
+use crate::output::{Failure, StateLines};
 use std::path::PathBuf;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use touchline_credentials::{ClientTls, SecretSource};
 use touchline_journal::CopyNumber;
@@ -104,29 +103,6 @@ pub fn run(arguments: &Receive) -> Result<(), Failure> {
         }
         receiver.finish().map_err(stopped)
     })
-}
-
-/// Lines of standard output that a thread writes, since the copy never waits for them: the pipe may be full and have no reader, or the disk may be full.
-struct StateLines(SyncSender<String>);
-
-impl StateLines {
-    fn start() -> Result<StateLines, Failure> {
-        let (lines, received) = sync_channel::<String>(1);
-        let body = move || {
-            for line in received {
-                // A later one may be written again.
-                let _ = say(&line);
-            }
-        };
-        let started = thread::Builder::new().spawn(body);
-        started.map_err(no_thread)?;
-        Ok(StateLines(lines))
-    }
-
-    /// Hands a line over; it is left out while an earlier one waits.
-    fn write(&self, line: String) {
-        let _ = self.0.try_send(line);
-    }
 }
 
 fn number(text: &str) -> Result<CopyNumber, String> {

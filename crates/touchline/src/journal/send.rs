@@ -3,7 +3,7 @@
 use super::process::Process;
 use super::{IDLE, failed};
 use crate::log::{Field, events, events::Event};
-use crate::output::{Failure, say};
+use crate::output::{Failure, StateLines};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use touchline_credentials::ServerTls;
@@ -72,7 +72,7 @@ pub fn run(arguments: &Send) -> Result<(), Failure> {
         let listener = Listener::bind(listen)
             .map_err(|error| Failure::run(format!("cannot listen on {listen}: {error}")))?;
         let place = arguments.directory.display();
-        say(&format!("{place}: listening on {}\n", listener.address()))?;
+        StateLines::start()?.write(format!("{place}: listening on {}\n", listener.address()));
         let mut port = Port::new(&arguments.directory, &arguments.allow, tls, listener);
         while !interrupt.is_asked() {
             let (mono_ns, wall_ns) = (boot_ns(), wall_ns());

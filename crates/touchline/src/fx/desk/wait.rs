@@ -58,8 +58,9 @@ impl Lines {
         let (mut waited, mut why) = (None, "-".to_owned());
         loop {
             if interrupt.is_asked() {
-                let text = format!("interrupted: {id} goes on, `touchline fx cancel {id}` ends it");
-                return Err(Failure::run(text));
+                return Err(Failure::run(format!(
+                    "interrupted: {id} goes on, `touchline fx cancel {id}`, for the same engine and --as, ends it"
+                )));
             }
             let Some((kind, line)) = self.next(client)? else {
                 std::thread::sleep(PAUSE);

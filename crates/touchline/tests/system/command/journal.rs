@@ -227,17 +227,16 @@ fn a_print_whose_reader_leaves_reads_no_further() {
 fn a_copy_whose_lines_nobody_reads_goes_on() {
     let desk = written("journal-unread", 1);
     let (_unread, pipe) = full_pipe();
-    let start = |line: &str, out: Stdio| {
-        let pipe = pipe.try_clone().expect("a descriptor");
+    let start = |line: &str| {
+        let full = || pipe.try_clone().expect("a descriptor");
         let mut command = desk.command(line);
-        Process::with_streams(command.stdout(out).stderr(pipe))
+        Process::with_streams(command.stdout(full()).stderr(full()))
     };
     let address = free_address();
     let line = format!("journal send orders --listen {address} --allow 127.0.0.1");
-    let mut source = start(&line, Stdio::null());
-    let full = pipe.try_clone().expect("a descriptor");
+    let mut source = start(&line);
     let line = format!("journal receive {address} copy --every-s 1");
-    let mut copy = start(&line, full.into());
+    let mut copy = start(&line);
     let copied = || {
         let shown = desk.run("stat journal-receive --json").stdout;
         let shown: Value = serde_json::from_str(shown.trim()).ok()?;

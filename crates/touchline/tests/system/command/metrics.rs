@@ -1,12 +1,12 @@
 //! `metrics`: the page, and access to it.
 
 use super::exposition::Page;
-use super::{Desk, until};
+use super::{Desk, full_pipe, until};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use touchline_testing::{PATIENCE, Process};
+use touchline_testing::{PATIENCE, Process, free_address};
 
 #[test]
 fn the_page_has_the_counters_of_the_buses() {
@@ -229,6 +229,18 @@ fn the_page_is_served_until_a_signal() {
     desk.run("metrics --listen nowhere")
         .refused(2, &["--listen"]);
     assert_eq!(server.stop(), Some(0));
+}
+
+/// Standard output is a full pipe without a reader: scrapes are answered, and the exporter ends when it is asked to.
+#[test]
+fn an_exporter_whose_line_nobody_reads_serves() {
+    let desk = Desk::new("metrics-unread");
+    let (_unread, pipe) = full_pipe();
+    let address = free_address();
+    let mut command = desk.command(&format!("metrics --listen {address}"));
+    let mut server = Process::with_streams(command.stdout(pipe).stderr(Stdio::null()));
+    until("it serves", || TcpStream::connect(address).is_ok());
+    assert_eq!(server.end("TERM"), Some(0));
 }
 
 #[test]
