@@ -324,8 +324,14 @@ pub const FEED: &[Mutant] = &[
     },
     Mutant {
         name: "gateway: a cut line of secdef.dat defines an instrument",
-        find: "if line.last() != Some(&SOH) {",
+        find: "if !is_whole {",
         replace: "    if false {",
         test: "-p touchline-gateway --lib a_malformed_line_has_file_line_field_and_cure",
+    },
+    Mutant {
+        name: "gateway: a start outside the hours is an end of a session",
+        find: "self.counters.sessions_ended_by_hours += u64::from(was_open);",
+        replace: "                self.counters.sessions_ended_by_hours += u64::from(was_open || true);",
+        test: "-p touchline-gateway --test gateway a_session_outside_its_hours_has_no_connection",
     },
 ];

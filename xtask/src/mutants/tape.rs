@@ -251,6 +251,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib quotes_are_not_live_behind_a_loss",
     },
     Mutant {
+        name: "export: quotes stay live through a loss at the begin of a segment",
+        find: "self.tabulate.top_rows(&message, &self.state, take);",
+        replace: "            let _ = (&message, take);",
+        test: "-p touchline-export --lib quotes_are_not_live_behind_a_loss_at_the_begin",
+    },
+    Mutant {
         name: "export: a loss at the begin of a unit is of the unit before",
         find: "if self.is_unit_new {",
         replace: "        if false {",

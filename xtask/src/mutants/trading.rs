@@ -35,6 +35,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib an_adopted_order_needs_its_bank_and_pair",
     },
     Mutant {
+        name: "execution: an order that was not adopted is adopted by a start",
+        find: "match orders.of_id(&id) {",
+        replace: "        match orders.of_id(&id).filter(|_| false) {",
+        test: "-p touchline-fx-live --lib a_report_that_made_no_order_makes_none_later",
+    },
+    Mutant {
         name: "execution: a batch without its last part happened",
         find: "if place.is_last {",
         replace: "{",
@@ -519,6 +525,12 @@ pub const TRADING: &[Mutant] = &[
         find: "is_spot: all.iter().all(is_spot),",
         replace: "            is_spot: [entry, head].iter().all(is_spot),",
         test: "-p touchline-fx --test fx fields_behind_the_entries_hold_for_all_of_them",
+    },
+    Mutant {
+        name: "fx: the date of the last entry is that of each",
+        find: "is_dated: has_date(entry.settle_date) || has_date(head.settle_date),",
+        replace: "            is_dated: all.iter().any(|fields| has_date(fields.settle_date)),",
+        test: "-p touchline-fx --test fx a_change_after_the_roll_keeps_what_it_leaves_out",
     },
     Mutant {
         name: "fx: a trade of another value date is booked",
