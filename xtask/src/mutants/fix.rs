@@ -5,6 +5,18 @@ use super::Mutant;
 /// FIX: messages, sessions, their store, market data.
 pub const FIX: &[Mutant] = &[
     Mutant {
+        name: "execution: a report of an old time is rejected",
+        find: "settings.sending_time_s = 0;",
+        replace: "        settings.sending_time_s = 120;",
+        test: "-p touchline-fx-live --lib a_report_of_an_old_time_is_used",
+    },
+    Mutant {
+        name: "fix session: heartbeats wait behind a resend",
+        find: "if !self.has_waiting() {",
+        replace: "                if !self.has_waiting() || true {",
+        test: "-p touchline-session --test session no_heartbeat_waits_behind_a_resend",
+    },
+    Mutant {
         name: "fix: a wrong checksum is taken",
         find: "if stated != u32::from(S::sum(fields)) {",
         replace: "if stated > 255 {",

@@ -119,6 +119,10 @@ impl<L: Link> OrderSession<L> {
         settings.check_options.any_value = true;
         // Most have fields of their own, and of later versions. A report with one must not be rejected: it may be a fill.
         settings.check_options.unknown = true;
+        // A report that was under way while this process stood still, or of a bank whose clock is wrong, is a report: a rejected one counts
+        // as received, and is not sent again.
+        // mutant: execution: a report of an old time is rejected
+        settings.sending_time_s = 0;
         settings.applications = Applications::default().with(&ORDERS);
         settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
         settings.limits.output_bytes = OUTPUT_BYTES;

@@ -1,9 +1,10 @@
 //! Listening port.
 
 use super::{Error, Stream, error};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::SocketAddrV4;
+use std::time::Duration;
 
 /// A listening port. Its calls never wait.
 #[derive(Debug)]
@@ -14,6 +15,10 @@ pub struct Listener {
 
 /// Pending connections that the system queues.
 const BACKLOG: i32 = 1_024;
+/// Silence of a connection behind which the system asks for its peer, the pause between its questions, and how many it asks.
+const SILENCE: Duration = Duration::from_secs(30);
+const PROBE: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
 
 impl Listener {
     /// Listens on an address of this host; port 0 is any free port.
@@ -58,6 +63,10 @@ impl Listener {
         };
         socket.set_nonblocking(true).map_err(error)?;
         socket.set_tcp_nodelay(true).map_err(error)?;
+        // A peer whose host is gone leaves its place within a minute.
+        let keepalive = TcpKeepalive::new().with_time(SILENCE);
+        let keepalive = keepalive.with_interval(PROBE).with_retries(PROBES);
+        socket.set_tcp_keepalive(&keepalive).map_err(error)?;
         let from = from.as_socket_ipv4().unwrap_or(self.address);
         let stream = Stream {
             socket,

@@ -261,7 +261,7 @@ impl Incoming {
             if number == link.sequencer().next_in() {
                 link.expect(number + 1);
             }
-            return Outcome::Nothing;
+            return Outcome::Invalid;
         }
         if let Some(fault) = checks::header(parsed) {
             return reject(link, message, parsed, fault);

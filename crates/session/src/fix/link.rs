@@ -298,7 +298,14 @@ impl<S: Store> Link<S> {
     /// Sends due heartbeats and test requests, and detects a heartbeat timeout.
     pub fn signs_of_life(&mut self) {
         match self.liveness.due(self.clock.now_ns()) {
-            Some(Sign::Heartbeat) => self.heartbeat(None),
+            Some(Sign::Heartbeat) => {
+                // Behind messages that wait for room it would come late, and each would use a number.
+                // mutant: fix session: heartbeats wait behind a resend
+                if !self.has_waiting() {
+                    self.heartbeat(None);
+                }
+                self.liveness.sent(self.clock.now_ns());
+            }
             Some(Sign::TestRequest) => self.test_request(),
             Some(Sign::GiveUp) => self.close(DisconnectReason::HeartbeatTimeout),
             None => {}
@@ -327,6 +334,11 @@ impl<S: Store> Link<S> {
         self.write(msg_type, Keep::Message, None, body)
     }
 
+    /// Whether messages wait that are sent before the next one.
+    fn has_waiting(&self) -> bool {
+        self.resend.is_under_way() || self.sequencer.has_unsent()
+    }
+
     fn write(
         &mut self,
         msg_type: &[u8],
@@ -334,12 +346,12 @@ impl<S: Store> Link<S> {
         route: Option<&ParsedHeader<'_>>,
         body: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<u64, SendError> {
+        let is_next = !self.has_waiting();
         let number = self.sequencer.next_out();
         let at = (number, self.clock.wall_ns());
         let message = encoded(&mut self.scratch, &self.settings, msg_type, at, route, body)?;
         // mutant: fix session: a message is sent before it is stored
         let stored = if keep == Keep::Message { message } else { &[] };
-        let is_next = !self.resend.is_under_way() && !self.sequencer.has_unsent();
         if let Err(error) = self.sequencer.add(stored) {
             self.counters.disconnects +=
                 u64::from(self.phase.close(DisconnectReason::Store(error)));
@@ -513,8 +525,7 @@ impl<S: Store> Link<S> {
 
     /// Whether output remains after the room or the batch is used up.
     fn has_more(&self) -> bool {
-        let waits = self.resend.is_under_way() || self.sequencer.has_unsent();
-        waits && self.phase.is_logged_on()
+        self.has_waiting() && self.phase.is_logged_on()
     }
 
     fn may_pump(&self) -> bool {

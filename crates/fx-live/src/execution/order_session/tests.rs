@@ -108,8 +108,19 @@ impl Rig {
 
     /// A message of this SenderCompID.
     fn put_as(&mut self, sender: &str, number: u64, msg_type: &str, fields: &[(u32, &str)]) {
+        self.put_of(("FIX.4.4", sender), number, msg_type, fields);
+    }
+
+    /// A message of this version and SenderCompID.
+    fn put_of(
+        &mut self,
+        (version, sender): (&str, &str),
+        number: u64,
+        msg_type: &str,
+        fields: &[(u32, &str)],
+    ) {
         let mut room = vec![0; 2 * MESSAGE_BYTES_MAX];
-        let mut message = Encoder::new(&mut room, b"FIX.4.4", msg_type.as_bytes());
+        let mut message = Encoder::new(&mut room, version.as_bytes(), msg_type.as_bytes());
         message
             .bytes(49, sender.as_bytes())
             .bytes(56, b"T")
@@ -298,6 +309,28 @@ fn a_rejected_message_says_whether_it_is_a_report() {
         };
         assert_eq!(is, is_report, "{msg_type}");
     }
+}
+
+/// A report that was under way while the process stood still is used: a rejected one would count as received.
+#[test]
+fn a_report_of_an_old_time_is_used() {
+    let mut rig = Rig::open();
+    rig.log_on(1);
+    assert_eq!(rig.said(), [Said::Up(false)]);
+    rig.put(2, "8", &REPORT);
+    rig.time.wall_ns += 600 * SECOND_NS;
+    rig.time.mono_ns += 600 * SECOND_NS;
+    assert_eq!(rig.said(), [Said::Message]);
+}
+
+/// A report of another version is not used, and counts as received: that is told, as of each rejected one.
+#[test]
+fn a_report_of_another_version_is_told() {
+    let mut rig = Rig::open();
+    rig.log_on(1);
+    assert_eq!(rig.said(), [Said::Up(false)]);
+    rig.put_of(("FIX.4.2", "A"), 2, "8", &REPORT);
+    assert_eq!(rig.said(), [invalid("34=2 17=X1")]);
 }
 
 /// A message with the CompID of another session is rejected, and the session logs out.

@@ -369,6 +369,52 @@ fn a_long_resend_is_served_in_pieces() {
     assert!(us.is_up());
 }
 
+/// A peer that asks for a long resend and does not read it: no heartbeat waits behind the resend, which would use a number at each look.
+#[test]
+fn no_heartbeat_waits_behind_a_resend() {
+    let limits = Limits {
+        message_bytes_max: 1_024,
+        output_bytes: 4 * 1_024,
+        ..Limits::default()
+    };
+    let small = Settings {
+        limits,
+        queue_while_down: true,
+        heartbeat_s: 1,
+        ..settings(Role::Initiator)
+    };
+    let mut us = Session::new(small, Memory::new(1_000, 1 << 20));
+    let mut now = ReceiveTime::at(BEGIN_NS);
+    for _ in 1..=1_000 {
+        us.send(b"D", now, |body| {
+            body.bytes(tag::CL_ORD_ID, b"x");
+        })
+        .expect("queued");
+    }
+    us.connected(now);
+    let say = |us: &mut Session<Memory>, now: ReceiveTime, kind: &str, number: u32, body: &str| {
+        let text = format!("8=FIX.4.4|35={kind}|34={number}|49=THEM|56=US|52=<TIME>|{body}");
+        let bytes = text.replace('|', "\x01").into_bytes();
+        let bytes = touchline_lab::fix::scenario::filled(&bytes, now.wall_ns);
+        us.handle(&bytes, now);
+        while us.poll().is_some() {}
+    };
+    us.transmitted(usize::MAX);
+    say(&mut us, now, "A", 1, "98=0|108=1|");
+    say(&mut us, now, "2", 2, "7=1|16=0|");
+    let next_out = us.store().next_out();
+    for number in 3..10 {
+        now.mono_ns += 1_000_000_000;
+        now.wall_ns += 1_000_000_000;
+        say(&mut us, now, "0", number, "");
+        for _ in 0..100 {
+            us.handle_timeout(now);
+        }
+    }
+    assert!(us.is_up());
+    assert_eq!(us.store().next_out(), next_out);
+}
+
 /// Messages waiting behind a resend were never sent: another request during it does not send them
 /// twice.
 #[test]
