@@ -301,8 +301,8 @@ impl<const N: usize> Reading<N> {
             let (cursors, slot) = reading.take_place(&mut place)?;
             reading.ring = reading.ring.registered(cursors, slot);
         }
-        // The join point may belong to the next writer, which started meanwhile.
-        if reading.ring.generation() != generation {
+        // The join point may belong to the next writer, which started meanwhile, also with other files: their generations begin again.
+        if reading.ring.generation() != generation || reading.is_replaced() {
             return Err(half_started());
         }
         reading.generation = generation;

@@ -153,7 +153,13 @@ impl<const N: usize> Subscription<N> {
             }
             Ok(None) => self.nothing(),
             Err(_) if !self.reading.is_intact() => self.damaged(),
-            Err(event) if self.watch.is_repeated(&event) => self.nothing(),
+            Err(event)
+                if self
+                    .watch
+                    .is_repeated(&event, self.reading.ring.next().position) =>
+            {
+                self.nothing()
+            }
             Err(event) => Err(self.interrupted(event)),
         }
     }

@@ -4,15 +4,20 @@ use super::Error;
 use std::time::{Duration, Instant};
 use touchline_shm::broadcast::RingEvent;
 
-/// Polls without a message before the clock is read.
+/// Most polls without a message before the clock is read.
 const POLLS: u32 = 64;
 /// Interval of checks; each is a few system calls.
 const EVERY: Duration = Duration::from_millis(100);
+/// Time between two readings of the clock from which on the reader polls rarely: then more of its polls read the clock.
+const RARE: Duration = Duration::from_millis(12);
 
 /// Time of the next check, and results of the last.
 #[derive(Debug)]
 pub struct Watch {
+    /// Polls without a message since the clock was read, and those after which it is read again.
     polls: u32,
+    step: u32,
+    clock_read: Option<Instant>,
     looked: Option<Instant>,
     /// No process publishes, as of the last check.
     pub is_gone: bool,
@@ -32,8 +37,8 @@ pub struct Watch {
     pub damage_notified: bool,
     /// Attempts in a row to move to other files that were refused.
     refusals: u32,
-    /// Position at which the ring was corrupt last.
-    corrupt_at: Option<u64>,
+    /// Position at which the ring was corrupt last, and the one at which the reader went on.
+    corrupt_at: Option<(u64, u64)>,
     /// Number of a writer whose start was not read, as of the last check.
     unread: Option<u64>,
 }
@@ -43,6 +48,8 @@ impl Watch {
     pub fn new(is_gone: bool, is_stalled: bool) -> Watch {
         Watch {
             polls: POLLS,
+            step: 1,
+            clock_read: None,
             looked: None,
             is_gone,
             is_stalled: is_stalled && !is_gone,
@@ -80,13 +87,15 @@ impl Watch {
         self.refusals == 2
     }
 
-    /// Whether an event repeats the last one without any progress: the reader has the same position, and its message was overwritten.
-    /// Then the reader has no message to read until a publisher writes again.
+    /// Whether an event repeats the last one without any progress: the reader, which goes on at `next`, has the same position, and its
+    /// message was overwritten. Then the reader has no message to read until a publisher writes again.
     #[cold]
-    pub fn is_repeated(&mut self, event: &RingEvent) -> bool {
+    pub fn is_repeated(&mut self, event: &RingEvent, next: u64) -> bool {
         match event {
+            // mutant: bus: a reader passes over a corrupt message without an event
             RingEvent::Corrupt { position } => {
-                self.corrupt_at.replace(*position) == Some(*position)
+                let at = (*position, next);
+                self.corrupt_at.replace(at) == Some(at)
             }
             RingEvent::Overrun(overrun) => overrun.bytes == 0,
             RingEvent::Generation(_) => false,
@@ -125,14 +134,58 @@ impl Watch {
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.polls += 1;
-        if self.polls < POLLS {
-            return false;
-        }
+        self.polls >= self.step && self.is_time()
+    }
+
+    /// Reads the clock: a reader that polls rarely does so at each poll, and one that polls all the time seldom.
+    #[inline(never)]
+    fn is_time(&mut self) -> bool {
+        let now = Instant::now();
+        let before = self.clock_read.replace(now);
+        let is_rare = before.is_some_and(|before| now.duration_since(before) >= RARE);
         self.polls = 0;
-        let due = self.looked.is_none_or(|looked| looked.elapsed() >= EVERY);
+        // mutant: bus: a reader that polls rarely looks late
+        self.step = if is_rare { 1 } else { POLLS.min(2 * self.step) };
+        let due = self
+            .looked
+            .is_none_or(|looked| now.duration_since(looked) >= EVERY);
         if due {
-            self.looked = Some(Instant::now());
+            self.looked = Some(now);
         }
         due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+
+    /// A program that polls ten times a second checks as often, also behind a time in which it polled without a pause.
+    #[test]
+    fn a_reader_that_polls_rarely_looks_in_time() {
+        let mut watch = Watch::new(false, false);
+        assert!(watch.is_due());
+        for _ in 0..10 * POLLS {
+            watch.is_due();
+        }
+        // At most as many polls as between two readings of the clock at the pace of before.
+        for _ in 0..POLLS {
+            sleep(Duration::from_millis(1));
+            watch.is_due();
+        }
+        for _ in 0..3 {
+            sleep(EVERY);
+            assert!(watch.is_due());
+        }
+    }
+
+    /// The reader has no progress at a corrupt message; the jump to the next join point loses messages.
+    #[test]
+    fn a_jump_from_a_corrupt_message_is_no_repetition() {
+        let mut watch = Watch::new(false, false);
+        let corrupt = RingEvent::Corrupt { position: 64 };
+        let found = [64, 64, 4_096, 4_096].map(|next| watch.is_repeated(&corrupt, next));
+        assert_eq!(found, [false, true, false, true]);
     }
 }

@@ -281,7 +281,13 @@ impl Subscriber {
             Ok(None) => self.nothing(take),
             // A truncated file is not read any more.
             Err(_) if !self.reading.is_intact() => self.damaged(take),
-            Err(event) if self.watch.is_repeated(&event) => self.nothing(take),
+            Err(event)
+                if self
+                    .watch
+                    .is_repeated(&event, self.reading.ring.next().position) =>
+            {
+                self.nothing(take)
+            }
             // mutant: tape: an overrun reads the tables although a tape has the messages
             Err(event) if self.begins_backlog(&event) => Step::Nothing,
             Err(event) => Step::Given(take(Item::SubscriptionEvent(self.interrupted(event)))),
