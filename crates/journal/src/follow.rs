@@ -2,7 +2,7 @@
 //!
 //! The writer's thread copies the tail to the files without waiting for the disk for more than one sync, so a follower
 //! reads only the files, and needs no help of the writer. Bytes at the end that fail verification are not written yet.
-//! They are damage only if a later segment was started.
+//! They are damage only if a later segment was started; so is a segment without a first frame.
 
 use crate::closed::ClosedSegment;
 use crate::disk::Disk;
@@ -90,16 +90,8 @@ impl Follow {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn last_behind(directory: &Path, index: u64) -> Result<Option<Follow>, Error> {
-        let last = || {
-            let name = directory.display().to_string();
-            let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
-            last_begun(&mut folder, index)
-        };
-        match last() {
-            Ok(last) => Ok(last.map(|index| Follow::from_segment(directory, index))),
-            Err(error) if error.is_missing() => Ok(None),
-            Err(error) => Err(error.within(directory)),
-        }
+        let last = begun_behind(directory, index).map_err(|error| error.within(directory))?;
+        Ok(last.map(|index| Follow::from_segment(directory, index)))
     }
 
     /// A follower of the records after this end.
@@ -480,29 +472,72 @@ impl Follow {
     fn watch(&mut self) -> Result<(), Error> {
         self.polls_without += 1;
         let is_due = self.polls_without.is_multiple_of(POLLS_WITHOUT);
-        let Some(open) = self.open.as_ref().filter(|_| is_due) else {
-            return Ok(());
-        };
-        let (index, offset) = (open.header.index, open.cursor.offset);
-        if !self.is_behind_the_next()? {
+        if !is_due || !self.is_behind_the_next()? {
             return Ok(());
         }
-        let (name, next) = (segment_name(index), segment_name(index + 1));
-        let position = self.position();
-        Err(damaged(format!(
-            "{name}: the frame at offset {offset}, position {position}, does not hold, and {next} is behind it"
-        )))
+        let (name, position) = (segment_name(self.segment()), self.position());
+        let what = match &self.open {
+            Some(open) => {
+                let (offset, next) = (open.cursor.offset, segment_name(open.header.index + 1));
+                format!(
+                    "the frame at offset {offset}, position {position}, does not hold, and {next} is behind it"
+                )
+            }
+            // Where the oldest segment begins is unknown.
+            None if position == 0 && self.next.index > 1 => {
+                "its header or its Begin does not hold, and later segments are behind it".to_owned()
+            }
+            None => format!(
+                "its header or its Begin, position {position}, does not hold, and later segments are behind it"
+            ),
+        };
+        Err(damaged(format!("{name}: {what}")))
     }
 
     fn is_behind_the_next(&mut self) -> Result<bool, Error> {
         let (Some(open), Some(folder)) = (&self.open, &mut self.folder) else {
-            return Ok(false);
+            // mutant: journal: a segment without its begin is not written yet
+            return self.is_behind_the_begin();
         };
         let name = segment_name(open.header.index + 1);
         let mut begun = [0; 4];
         let is_read = folder.read(&name, HEADER_BYTES as u64, &mut begun).is_ok();
         folder.close(&name);
         Ok(is_read && begun != [0; 4] && !self.is_there()?)
+    }
+
+    /// Whether the next segment has no first frame that holds, and a later one has. Prepared segments are behind the last one with a frame.
+    fn is_behind_the_begin(&mut self) -> Result<bool, Error> {
+        let index = self.next.index;
+        // One file is looked at before the directory, which may have thousands: at the end of a journal nothing is behind the next segment.
+        if index == 0
+            || !self.has_file(index + 1)?
+            || begun_behind(&self.directory, index)?.is_none()
+        {
+            return Ok(false);
+        }
+        // All of it was written before the later one.
+        if self.open_next()? && self.is_there()? {
+            return Ok(false);
+        }
+        self.leave_prepared();
+        // Without a file it was removed, maybe just now, and is not damaged.
+        self.has_file(index)
+    }
+
+    /// Whether a segment has a file, which is not kept open.
+    fn has_file(&mut self, index: u64) -> Result<bool, Error> {
+        let Some(folder) = &mut self.folder else {
+            return Ok(false);
+        };
+        let name = segment_name(index);
+        let length = folder.length(&name);
+        folder.close(&name);
+        match length {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io("examine", &name)(error)),
+        }
     }
 
     /// Whether the next frame has come meanwhile.
@@ -538,6 +573,21 @@ impl Next {
             is_oldest || is_next && begin.end_crc == self.end_crc
         });
         begin.ok_or_else(|| damaged(format!("{name}: it does not continue the segment before")))
+    }
+}
+
+/// The last segment with a first frame that holds, if it is behind the segment of this number. No file stays open: a prepared one may be
+/// replaced.
+fn begun_behind(directory: &Path, index: u64) -> Result<Option<u64>, Error> {
+    let last = || {
+        let name = directory.display().to_string();
+        let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
+        last_begun(&mut folder, index)
+    };
+    match last() {
+        // Removed meanwhile.
+        Err(error) if error.is_missing() => Ok(None),
+        last => last,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::counters::SourceCounters;
 use crate::lag::{Ages, Change, Lag};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
+use touchline_journal::Error as JournalError;
 use touchline_journal::replica::Source;
 use touchline_journal::replica::message::{self, Foreign, HELLO_BYTES, Message};
 use touchline_net::Connection;
@@ -165,7 +166,7 @@ impl<'a> Port<'a> {
     ///
     /// # Errors
     /// The directory was moved, removed or replaced.
-    pub fn check_place(&mut self) -> Result<(), touchline_journal::Error> {
+    pub fn check_place(&mut self) -> Result<(), JournalError> {
         let mut sources = self
             .copies
             .iter_mut()
@@ -176,8 +177,8 @@ impl<'a> Port<'a> {
     /// Accepts connections, and works on each. True if there was work.
     ///
     /// # Errors
-    /// The journal is damaged or cannot be read.
-    pub fn round(&mut self, time: ReceiveTime) -> Result<bool, touchline_journal::Error> {
+    /// The journal cannot be read. Damage, and another format, end the connections of the copies that come there.
+    pub fn round(&mut self, time: ReceiveTime) -> Result<bool, JournalError> {
         let now_ns = time.mono_ns;
         let mut is_busy = self.accept(now_ns);
         let mut place = 0;
@@ -268,7 +269,7 @@ impl<'a> Port<'a> {
 /// Why the work on a connection ends.
 enum End {
     Connection(String),
-    Journal(touchline_journal::Error),
+    Journal(JournalError),
 }
 
 impl Copy {
@@ -384,7 +385,9 @@ impl Copy {
                 self.acknowledged = source.position();
                 self.source = Some(source);
             }
-            Err(error) => self.refuse(&error.to_string()),
+            Err(error) if is_final(&error) => self.refuse(&error.to_string()),
+            // This may pass, so the copy connects again.
+            Err(error) => return Err(End::Connection(error.to_string())),
         }
         Ok(())
     }
@@ -407,8 +410,10 @@ impl Copy {
         } else {
             match source.poll(FRAMES_MAX, time.wall_ns, &mut self.out) {
                 Ok(polled) => frames = polled,
-                Err(touchline_journal::Error::Copy { name, what }) => {
-                    self.refuse(&format!("{name}: {what}"));
+                // Other copies may be behind the damage, or have another end.
+                // mutant: journal: damage that one copy meets ends all of them
+                Err(error) if is_final(&error) => {
+                    self.refuse(&error.to_string());
                     return Ok(0);
                 }
                 Err(error) => return Err(End::Journal(error)),
@@ -421,4 +426,12 @@ impl Copy {
         self.ages.seen(source.end(), time.mono_ns);
         Ok(frames)
     }
+}
+
+/// Whether another attempt of the same copy fails, too. A refused copy ends.
+fn is_final(error: &JournalError) -> bool {
+    matches!(
+        error,
+        JournalError::Copy { .. } | JournalError::Damaged { .. } | JournalError::Foreign { .. }
+    )
 }

@@ -279,6 +279,80 @@ fn a_directory_that_is_taken_away_ends_both_sides() {
     source.check_place().expect("it is back");
 }
 
+/// A copy that comes to damage is refused, with the place; one that is behind it goes on.
+#[test]
+fn damage_ends_the_copy_that_comes_there_and_no_other() {
+    let place = Place::new("damage");
+    place.write(1_200);
+    let listener = listen();
+    let address = listener.address().to_string();
+    let directory = place.journal();
+    let mut source = port(&directory, listener);
+    let mut whole = receiver(&address, &place.copy());
+    until((&mut source, &mut whole), |_, copy| {
+        copy.is_connected() && copy.behind() == 0
+    });
+    let segment = directory.join("0000000002.tlj");
+    let mut bytes = std::fs::read(&segment).expect("three segments");
+    bytes[..8_192].fill(0);
+    std::fs::write(&segment, bytes).expect("room");
+    let mut late = receiver(&address, &place.0.join("late"));
+    let mut refusal = None;
+    until((&mut source, &mut whole), |_, _| {
+        let round = late.round(START_NS);
+        refusal = round.err().map(|error| error.to_string());
+        refusal.is_some()
+    });
+    let said = refusal.expect("a refusal");
+    assert!(
+        said.contains("0000000002.tlj") && said.contains("is damaged"),
+        "{said}"
+    );
+    until((&mut source, &mut whole), |source, _| {
+        source.counters(START_NS).journal_copies == 1
+    });
+    assert!(whole.is_connected());
+}
+
+/// The disk of the source is not mounted yet when its copy connects: the copy tries again, and goes on.
+#[test]
+fn a_journal_that_is_away_for_a_while_ends_no_copy() {
+    let place = Place::new("away");
+    place.write(40);
+    let directory = place.journal();
+    let listener = listen();
+    let address = listener.address().to_string();
+    let mut source = port(&directory, listener);
+    let mut copy = receiver(&address, &place.copy());
+    until((&mut source, &mut copy), |_, copy| {
+        copy.is_connected() && copy.behind() == 0
+    });
+    drop((source, copy));
+    let listener = listen();
+    let address = listener.address().to_string();
+    let mut source = port(&directory, listener);
+    let mut copy = receiver(&address, &place.copy());
+    let away = directory.with_extension("away");
+    std::fs::rename(&directory, &away).expect("our folder");
+    let mut now_ns = START_NS;
+    let mut round = |source: &mut Port<'_>| {
+        now_ns += 10_000_000;
+        source.round(ReceiveTime::at(now_ns)).expect("a journal");
+        copy.round(now_ns).expect("no refusal");
+        (copy.is_connected(), copy.take_events())
+    };
+    touchline_testing::until("the end of a connection", PATIENCE, || {
+        let (_, events) = round(&mut source);
+        events
+            .iter()
+            .any(|event| matches!(event, CopyEvent::Lost { .. }))
+    });
+    std::fs::rename(&away, &directory).expect("our folder");
+    touchline_testing::until("the copy is served", PATIENCE, || round(&mut source).0);
+    let said = format!("{:?}", source.take_events());
+    assert!(said.contains("cannot open"), "{said}");
+}
+
 /// A source that begins a message and sends a byte now and then is not silent; the copy connects again all the same.
 #[test]
 fn a_message_that_never_comes_whole_ends_the_connection() {

@@ -20,7 +20,7 @@ impl Retention {
     /// passed since the end of a segment.
     ///
     /// # Errors
-    /// A file cannot be read or removed.
+    /// A file cannot be read or removed, or the folder of the holders cannot be read.
     pub fn apply(
         &self,
         directory: &Path,
@@ -29,7 +29,7 @@ impl Retention {
         if *self == Retention::default() {
             return Ok(0);
         }
-        let held_from = held_from(directory);
+        let held_from = held_from(directory)?;
         let mut left = bytes_of_segments(directory)?;
         let mut free = free_bytes(directory).unwrap_or(u64::MAX);
         remove_oldest(directory, |segment| {

@@ -5,6 +5,24 @@ use super::Mutant;
 /// The journal and its copies.
 pub const JOURNAL: &[Mutant] = &[
     Mutant {
+        name: "tape: holders that cannot be read hold nothing",
+        find: "Err(error) if error.kind() == ErrorKind::NotFound => return Ok(u64::MAX),",
+        replace: "        Err(error) if error.kind() != ErrorKind::OutOfMemory => return Ok(u64::MAX),",
+        test: "-p touchline-tape --lib nothing_is_removed_while_the_holders_cannot_be_listed",
+    },
+    Mutant {
+        name: "journal: a segment without its begin is not written yet",
+        find: "return self.is_behind_the_begin();",
+        replace: "            return Ok(self.is_behind_the_begin()? && false);",
+        test: "-p touchline-journal --test journal a_segment_without_its_begin_is_damage",
+    },
+    Mutant {
+        name: "journal: damage that one copy meets ends all of them",
+        find: "Err(error) if is_final(&error) => {",
+        replace: "                Err(error) if is_final(&error) && false => {",
+        test: "-p touchline-replication --lib damage_ends_the_copy_that_comes_there",
+    },
+    Mutant {
         name: "journal: records are accepted after a failure",
         find: "if let (State::Failed, errno) = self.tail.state() {",
         replace: "if let (State::Failed, errno, true) = (self.tail.state().0, self.tail.state().1, false) {",

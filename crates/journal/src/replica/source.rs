@@ -12,6 +12,7 @@ use crate::folder::Folder;
 use crate::follow::Follow;
 use crate::format::{HEADER_BYTES, SegmentHeader, segment_name};
 use crate::judge::segment_indexes;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -43,7 +44,8 @@ impl Source {
     /// Continues a copy from its end.
     ///
     /// # Errors
-    /// [`Error::Copy`]: it is not a copy of this journal, or has records that the journal has lost with its host.
+    /// [`Error::Copy`]: it is not a copy of this journal, or has records that the journal has lost with its host. [`Error::Io`]: a file cannot
+    /// be read at present.
     pub fn new(directory: &Path, end: Option<&ReplicaEnd>) -> Result<Source, Error> {
         let Some(end) = end else {
             let ahead = Follow::last_behind(directory, 0)?;
@@ -57,7 +59,7 @@ impl Source {
         if let Some(oldest) = oldest.first().copied().filter(|oldest| *oldest > index) {
             return Err(removed(directory, index, oldest));
         }
-        let is_of_this = is_prefix(&mut folder, end);
+        let is_of_this = is_prefix(&mut folder, end).map_err(|error| error.within(directory))?;
         // mutant: journal: a copy of another journal is continued
         if !is_of_this {
             let what = "the other side is not a copy of this journal: it belongs to another one, it was promoted, or it has \
@@ -212,11 +214,26 @@ fn removed(directory: &Path, index: u64, oldest: u64) -> Error {
     }
 }
 
-fn is_prefix(folder: &mut Folder, copy: &ReplicaEnd) -> bool {
+/// Whether the copy has what the journal has up to the copy's end. A file that cannot be read says nothing about the copy.
+fn is_prefix(folder: &mut Folder, copy: &ReplicaEnd) -> Result<bool, Error> {
     let mut bytes = [0; HEADER_BYTES];
     let name = segment_name(copy.end.header.index);
-    let is_read = folder.read(&name, 0, &mut bytes).is_ok();
-    let header = SegmentHeader::decode(&bytes).ok().filter(|_| is_read);
-    header.is_some_and(|(header, _)| header == copy.end.header)
-        && checksum(folder, &copy.end).is_ok_and(|crc| crc == copy.crc)
+    let read = folder.read(&name, 0, &mut bytes);
+    let crc = match read.map_err(Error::io("read", &name)) {
+        Ok(()) => match SegmentHeader::decode(&bytes) {
+            Ok((header, _)) if header == copy.end.header => checksum(folder, &copy.end),
+            _ => return Ok(false),
+        },
+        Err(error) => Err(error),
+    };
+    match crc {
+        Ok(crc) => Ok(crc == copy.crc),
+        // The copy has more than the journal.
+        Err(Error::Io { source, .. }) if is_shorter(&source) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_shorter(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof)
 }

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::Path;
 use touchline_journal::format::segment_name;
 use touchline_journal::replica::{Replica, Source, SourceStatus};
-use touchline_journal::{CopyNumber, Journal, Options, Verdict, remove_oldest, repair, verify};
+use touchline_journal::{
+    CopyNumber, Error, Journal, Options, Verdict, remove_oldest, repair, verify,
+};
 
 /// A record of a copy is damaged, and the segments behind it hold. Its files do not change until a source has accepted the copy; then they
 /// are set aside, and the records come again.
@@ -269,4 +271,28 @@ fn a_copy_whose_next_segment_was_removed_is_told_so() {
     replica.sync().expect("a disk");
     let refused = send(&journal, &mut replica, 50_000, |_| {}).unwrap_err();
     assert!(refused.contains(&format!("{what} 1: ")), "{refused}");
+}
+
+/// A file of the journal that cannot be read says nothing about the copy, which may go on later; a missing one says that the copy has more.
+#[test]
+fn a_segment_that_cannot_be_read_makes_no_other_journal() {
+    let place = Place::new("unreadable-source");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    written(&place, 20);
+    copy_all(&journal, &copy);
+    let mut replica = Replica::open(&copy).expect("a copy");
+    let end = replica.end().expect("a disk");
+    let begin = || Source::new(&journal, end.as_ref()).map(|_| ());
+    begin().expect("a copy of it");
+    let (segment, aside) = (journal.join(segment_name(1)), place.path().join("aside"));
+    fs::rename(&segment, &aside).unwrap();
+    let error = begin().expect_err("records that it lost");
+    assert!(matches!(error, Error::Copy { .. }), "{error}");
+    // Whoever is the user of this test.
+    fs::create_dir(&segment).unwrap();
+    let error = begin().expect_err("no file");
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+    fs::remove_dir(&segment).unwrap();
+    fs::rename(&aside, &segment).unwrap();
+    begin().expect("a copy of it");
 }

@@ -129,6 +129,107 @@ fn a_torn_end_is_waited_for_and_a_missing_frame_is_damage() {
     );
 }
 
+/// A journal of some closed segments.
+fn closed(place: &Place) {
+    let mut journal =
+        Journal::open(&place.journal(), &place.bus(), &options(), 1).expect("a journal");
+    (0..1_500).for_each(|number| append(&mut journal, number));
+    journal.close(2).expect("it closes");
+}
+
+/// Polls until damage is found, often enough to see that of a begin.
+fn damage(follow: &mut Follow) -> Option<String> {
+    let error = (0..300).find_map(|_| all(follow).err())?;
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    Some(error.to_string())
+}
+
+/// A segment whose header or whose `Begin` is lost is not one that is written later, once a segment behind it has records.
+#[test]
+fn a_segment_without_its_begin_is_damage_if_later_ones_have_records() {
+    let place = Place::new("no-begin");
+    closed(&place);
+    let report = read(&place.journal(), false, |_| {}).expect("a journal");
+    let begins = report.segments[1].base.expect("a segment with records");
+    assert!(report.segments.len() > 4, "{:?}", report.segments);
+    let path = place.journal().join(segment_name(2));
+    let sound = std::fs::read(&path).expect("the segment");
+    for (from, to) in [(0, 4_096), (4_096, 8_192), (0, 8_192), (0, sound.len())] {
+        let mut bytes = sound.clone();
+        bytes[from..to].fill(0);
+        std::fs::write(&path, bytes).expect("room");
+        let mut follow = Follow::new(&place.journal());
+        let text = damage(&mut follow).expect("damage");
+        assert!(follow.is_passed().expect("it can be read"));
+        for words in [&segment_name(2), &format!("position {begins}"), "damaged"] {
+            assert!(text.contains(words), "bytes {from} to {to}: {text}");
+        }
+        // Where this one begins is not known.
+        let mut late = Follow::from_segment(&place.journal(), 2);
+        let text = damage(&mut late).expect("damage");
+        assert!(
+            text.contains(&segment_name(2)) && !text.contains("position"),
+            "{text}"
+        );
+    }
+    // A reader that has found it goes on if the segment comes back.
+    let mut follow = Follow::new(&place.journal());
+    damage(&mut follow).expect("damage");
+    std::fs::write(&path, sound).expect("room");
+    assert!(!follow.is_passed().expect("it can be read"));
+    assert!(!all(&mut follow).expect("a journal").is_empty());
+    assert_eq!(follow.position(), report.position);
+}
+
+/// Of a compressed segment a block that does not decompress reads as zeros.
+#[test]
+fn a_compressed_segment_without_its_begin_is_damage() {
+    let place = Place::new("no-begin-compressed");
+    closed(&place);
+    compress(&place.journal()).expect("closed segments");
+    let path = place.journal().join(format!("{}.zst", segment_name(2)));
+    let mut bytes = std::fs::read(&path).expect("a compressed segment");
+    bytes[..100].fill(0);
+    std::fs::write(&path, bytes).expect("room");
+    let text = damage(&mut Follow::new(&place.journal())).expect("damage");
+    assert!(text.contains(&segment_name(2)), "{text}");
+}
+
+/// Segments that are prepared, those whose preparation was cut off, and those that were removed are no damage.
+#[test]
+fn a_segment_that_is_not_begun_or_was_removed_is_not_damage() {
+    let place = Place::new("prepared");
+    closed(&place);
+    let report = read(&place.journal(), false, |_| {}).expect("a journal");
+    let last = report.segments.last().expect("a prepared one").index;
+    let path = |index| place.journal().join(segment_name(index));
+    let mut follow = Follow::new(&place.journal());
+    assert_eq!(damage(&mut follow), None);
+    assert_eq!(
+        (follow.segment(), follow.position()),
+        (last, report.position)
+    );
+    // Two that have no frame, and then two without a header.
+    std::fs::copy(path(last), path(last + 1)).expect("room");
+    assert_eq!(damage(&mut follow), None);
+    for index in [last, last + 1] {
+        std::fs::write(path(index), vec![0; 64 << 10]).expect("room");
+    }
+    assert_eq!(damage(&mut follow), None);
+    assert!(!follow.is_passed().expect("it can be read"));
+    std::fs::remove_file(path(last + 1)).expect("the file");
+    let mut slow = Follow::new(&place.journal());
+    while slow.segment() < 2 {
+        slow.poll(u64::MAX, 1, |_| {}).expect("a journal");
+    }
+    for index in [1, 2] {
+        std::fs::remove_file(path(index)).expect("the file");
+    }
+    assert_eq!(damage(&mut slow), None);
+    assert!(!slow.is_passed().expect("it can be read"));
+    assert!(slow.is_overtaken().expect("it can be read"));
+}
+
 /// The writer is known while it lives; the lock holds also if its file was removed.
 #[test]
 fn a_writer_is_known_and_alone() {
