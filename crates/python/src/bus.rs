@@ -157,6 +157,12 @@ impl Bus {
         self.held.is_stopped() && !self.is_failing.load(Ordering::SeqCst)
     }
 
+    /// Whether `stop` or `close` came before the end of its tape: rows are missing behind those that were read. For `to_arrow` and others.
+    #[getter]
+    fn _is_cut_off(&self) -> bool {
+        self.held.is_cut_off()
+    }
+
     /// The next event, if there is one; never waits.
     fn poll(&self, py: Python<'_>) -> PyResult<Option<Event>> {
         self.held.with(py, |state, _| {

@@ -19,6 +19,8 @@ pub struct Held<T> {
     stopper: Stopper,
     /// Whether the object was closed: the call that has the client drops it.
     is_closed: AtomicBool,
+    /// Whether the program stopped or closed it, and it had not ended by itself.
+    is_cut_off: AtomicBool,
     /// Thread of the present call, as [`this_thread`] returns it; 0: no call.
     thread: AtomicU64,
     /// Whether the present call only waits, and gives way.
@@ -62,6 +64,7 @@ impl<T: Send> Held<T> {
             client: Mutex::new(Some(client)),
             stopper,
             is_closed: AtomicBool::new(false),
+            is_cut_off: AtomicBool::new(false),
             thread: AtomicU64::new(0),
             gives_way: AtomicBool::new(false),
             waiting: AtomicU32::new(0),
@@ -76,7 +79,16 @@ impl<T: Send> Held<T> {
 
     /// Ends waits, from any thread and from the handler of a signal.
     pub fn stop(&self) {
+        // Noted first: a call that sees the stop sees why. A tape that was read to its end has stopped itself.
+        if !self.stopper.is_stopped() {
+            self.is_cut_off.store(true, Ordering::SeqCst);
+        }
         self.stopper.stop();
+    }
+
+    /// Whether the program stopped or closed it before it had ended by itself, as a tape does: more may be there.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off.load(Ordering::SeqCst)
     }
 
     /// Whether the connection was stopped or closed.
@@ -144,6 +156,8 @@ impl<T: Send> Held<T> {
 
     /// Drops the client; if another call has it, that call does so, at the end of its wait, which is now.
     pub fn close(&self, py: Python<'_>) {
+        // Also at the end of a tape: what an interrupted call holds is dropped.
+        self.is_cut_off.store(true, Ordering::SeqCst);
         self.is_closed.store(true, Ordering::SeqCst);
         self.stopper.stop();
         if let Some(client) = self.lock(py) {

@@ -199,7 +199,9 @@ impl Replay {
         check_memory(&config)?;
         let name = config.bus.clone();
         let form = if raw { Form::Raw } else { Form::Float };
-        let state = opened(config, captures, definitions, events, form);
+        // Files of definitions are read here, which may take seconds.
+        let state = py.detach(|| opened(config, captures, definitions, events, form));
+        py.check_signals()?;
         let state = state.map_err(|error| failure(py, error))?;
         Ok(Replay {
             held: Held::new(name, state, Stopper::new()),

@@ -20,9 +20,11 @@ pub fn place(which: &str, ns: Option<u64>, sequence: Option<u64>) -> PyResult<Op
     }
 }
 
-/// The definitions of files, for a tape without them.
+/// The definitions of files, for a tape without them. Files of some hundred MB take seconds, in which other threads run.
 pub fn definitions_of(py: Python<'_>, files: &[PathBuf]) -> PyResult<KnownDefinitions> {
-    read_definitions(files, None).map_err(|mistakes| failure(py, mistakes))
+    let known = py.detach(|| read_definitions(files, None));
+    py.check_signals()?;
+    known.map_err(|mistakes| failure(py, mistakes))
 }
 
 /// Options of a bus with this tape, from a place of it on if there is one.

@@ -3,8 +3,11 @@
 import bisect
 import csv
 import datetime
+import fcntl
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -283,6 +286,76 @@ def test_a_tape_has_the_tables_of_its_session():
         assert len(received) > 500 and rows.issuperset(received), table
 
 
+class Ended(touchline.Journal):
+    """Is ended by a call behind its third batch, or behind its last one."""
+
+    def read(self, **options):
+        batch, self.reads = super().read(**options), self.reads + 1
+        if self.reads == 3 and self.call or self.stopped:
+            getattr(self, self.call or "stop")()
+        return batch
+
+
+@pytest.mark.parametrize("options", [{}, {"every": 0.01}])
+@pytest.mark.parametrize("call", ["stop", "close"])
+def test_a_table_that_is_stopped_half_way_is_an_exception(tmp_path, monkeypatch, call, options):
+    monkeypatch.setattr(frames, "LIMIT", 500)
+    path = tmp_path / "table.parquet"
+    for call in (None, call):
+        with Ended(TAPE, events=ALL) as source:
+            source.reads, source.call = 0, call
+            if call is None:
+                assert source.to_parquet(path, "mbp10", **options) > 100 and source.reads > 5
+                whole = path.read_bytes()
+                continue
+            with pytest.raises((touchline.Error, ValueError), match="the table is incomplete; open the tape again|is closed"):
+                source.to_parquet(path, "mbp10", **options)
+            assert source.reads <= 4
+    assert path.read_bytes() == whole and os.listdir(tmp_path) == ["table.parquet"]
+
+
+@pytest.mark.parametrize("call", ["stop", "close"])
+def test_a_handler_that_ends_a_wait_ends_no_table(tmp_path, call):
+    """A tape that is recorded, one whose lock is held, may have more at its end."""
+    tape = shutil.copytree(TAPE, tmp_path / "tape")
+    with open(tape / "lock", "r+") as lock, touchline.Journal(tape, events=ALL) as source:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert len(source.to_arrow("tops")) > 1_000 and not source.stopped
+        before = signal.signal(signal.SIGALRM, lambda *_: getattr(source, call)())
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(touchline.Error, match="the table is incomplete; open the tape again"):
+            source.to_arrow("tops")
+        signal.signal(signal.SIGALRM, before)
+
+
+class Republished(touchline.Replay):
+    """As a tape of a venue without ids whose publisher starts again behind each batch: the same symbols, other ids."""
+
+    reads = 0
+
+    def read(self, **options):
+        self.reads += 1
+        return super().read(**options)
+
+    @property
+    def security_ids(self):
+        return [number + self.reads * 1_000_000 for number in super().security_ids]
+
+
+@pytest.mark.parametrize("options", [{}, {"every": 0.01}])
+def test_rows_have_the_ids_of_their_publication(monkeypatch, options):
+    monkeypatch.setattr(frames, "LIMIT", 500)
+    ours = columns(Republished(CONFIG, [CAPTURE], events=["books"]).to_arrow("mbp10", **options))
+    source, lasts = replay(events=["books"]), []
+    while batch := source.read(limit=500):
+        rows = np.concatenate([array["sequence"] for array in (batch.levels, batch.states)])
+        lasts.append(int(rows.max()))
+    numbers = [bisect.bisect_left(lasts, sequence) + 1 for sequence in ours["sequence"]]
+    known = source.security_ids
+    expected = [known[index] + number * 1_000_000 for index, number in zip(ours["instrument"], numbers)]
+    assert ours["security_id"] == expected and len(set(numbers)) > 5
+
+
 def test_a_reader_has_one_batch_in_memory(monkeypatch):
     monkeypatch.setattr(frames, "LIMIT", 500)
     source = replay()
@@ -306,6 +379,12 @@ def test_mistakes_name_the_cure(tmp_path):
         replay().to_arrow("mbp10", every=1, times=[1])
     with pytest.raises(ValueError, match="sort them"):
         replay().to_arrow("mbp10", times=[2, 1])
+    for times in ([1_767_571_200.25], [True], [datetime.datetime(2026, 1, 5)], [[1], [2]], 5):
+        with pytest.raises(ValueError, match="give one dimension of nanoseconds since 1970"):
+            replay().to_arrow("mbp10", times=times)
+    with pytest.raises(ValueError, match="NaT, which is no time"):
+        replay().to_arrow("mbp10", times=np.array(["NaT", "2026-01-05"], "datetime64[s]"))
+    assert len(replay().to_arrow("mbp10", times=[])) == 0
     source = replay()
     list(source)
     with pytest.raises(ValueError, match="open another one"):

@@ -4,6 +4,8 @@ import concurrent.futures
 import ctypes
 import json
 import os
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -179,3 +181,26 @@ def test_memory_does_not_grow_with_what_was_read():
     for _ in range(30):
         once()
     assert resident_kib() - before < 1_024
+
+
+@pytest.mark.parametrize("opened", [touchline.Journal, lambda _, **options: touchline.replay(CONFIG, CAPTURE, **options)])
+def test_other_threads_run_while_definitions_are_read(tmp_path, opened):
+    """Definitions of a pipe, which another thread of this process writes; nothing for five seconds would be the end of it."""
+    pipe = tmp_path / "definitions"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+
+    def write():
+        time.sleep(0.1)
+        for _ in range(10):
+            os.write(end, b"none\n" * 200)
+            time.sleep(0.05)
+        os.close(end)
+
+    writer = threading.Thread(target=write)
+    begin = time.monotonic()
+    writer.start()
+    with pytest.raises(touchline.Error):
+        opened(os.environ["TOUCHLINE_TAPE"], definitions=pipe)
+    assert time.monotonic() - begin < 4
+    writer.join()

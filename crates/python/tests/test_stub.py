@@ -42,3 +42,17 @@ def test_the_package_has_the_names_of_the_stub():
         if alias.asname
     }
     assert defined | again | {"__version__", "names"} == set(touchline.__all__)
+
+
+def test_what_returns_itself_is_of_its_own_class_in_the_stub():
+    """`with touchline.Journal(...) as journal` is a `Journal`, not a `Bus`."""
+    tree = ast.parse(STUB.read_text())
+    returned = {
+        (node.name, item.name): ast.unparse(item.returns)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name != "Batch"
+        for item in node.body
+        if isinstance(item, ast.FunctionDef) and item.name in ("__enter__", "__iter__")
+    }
+    assert {name for name, _ in returned} == {"Bus", "Desk", "Replay"}
+    assert set(returned.values()) == {"Self"}

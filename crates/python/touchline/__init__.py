@@ -52,6 +52,8 @@ class Bus(_Bus):
 
     `tape` is the directory of a tape of the bus: after an overrun the lost messages come from it. With `start`, as of a `Journal`, or
     `start_sequence` the tape comes first.
+
+    With `raw=True` numbers are integers: prices counts of 1e-9, sizes counts of 10**`quantity_exponent` of `definitions()`.
     """
 
     def __new__(cls, bus, *, start=None, **options):
@@ -89,7 +91,7 @@ class Journal(_Journal, Bus, _Frames):
 
     `start` and `end` are receive times: nanoseconds since 1970, or times of datetime with a zone, numpy or pandas. `start_sequence` and
     `end_sequence` are those of messages. The books at the start come first, as after a join; a packet is not divided. `definitions`, for a
-    tape without them, are tables of `touchline definitions` or CME's secdef.dat.
+    tape without them, are tables of `touchline definitions` or CME's secdef.dat. `raw` is that of a `Bus`.
     """
 
     def __new__(cls, journal, bus=None, *, start=None, end=None, definitions=None, **options):
@@ -110,7 +112,7 @@ def replay(
     `config` is a gateway's configuration, or with `channel` CME's config.xml. `definitions`, for captures without them, are tables of
     `touchline definitions`, CME's secdef.dat, or captures of which only the feed of definitions is taken. `join` is what a book shows until
     its snapshot: "snapshot", nothing, or "natural", what updates bring back; by default as the configuration has it. Prices are as traders
-    quote them.
+    quote them; with `raw=True` they are integers, counts of 1e-9, and sizes are counts of 10**`quantity_exponent` of `definitions()`.
     """
     return Replay(
         config,

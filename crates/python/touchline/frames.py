@@ -3,6 +3,7 @@
 import os
 
 from . import names
+from .errors import Error
 
 # Events of a batch, and rows of a row group of Parquet.
 LIMIT = GROUP = 65_536
@@ -43,6 +44,8 @@ def imported(name, extra):
 class Frames:
     """Tables of an object that is read to its end once. One table a call; what was read before is not in it.
 
+    `stop()` or `close()` before the end is an exception: a table is whole, and a file that was there stays.
+
     `table` is "tops", "trades", "levels", "orders", "statistics", "status", "states" or "order_states", for the arrays of a batch; "mbp10"
     for ten levels a side after each event that changes them or the state, of the merged book, or with direct=True or implied=True of one
     list; "tbbo" for trades with the best bid and ask before them. Except for trades and tops a table needs its kind in `events`.
@@ -52,9 +55,17 @@ class Frames:
     many seconds of UTC, if one of them is given: the book as of the packets up to then.
     """
 
+    # A replay cannot be stopped.
+    _is_cut_off = False
+
     def _batches(self):
         while batch := self.read(limit=LIMIT):
             yield batch
+        if self._is_cut_off:
+            raise Error(
+                f"bus {self.name}: stop() or close() came before the end of the tape, so the table is incomplete; open the tape again, with"
+                " end= for a part of it"
+            )
 
     def to_reader(self, table="tops", *, direct=False, implied=False, every=None, times=None):
         """A `pyarrow.RecordBatchReader`, for DuckDB and others: one batch at a time is in memory."""
@@ -63,7 +74,7 @@ class Frames:
         maker = _Maker(pa, self, table)
         rows = (getattr(batch, maker.array) for batch in self._batches())
         if every is not None or times is not None:
-            rows = _at(rows, _grid(table, every, times))
+            rows = _at(map(maker.with_ids, rows), _grid(table, every, times))
         return pa.RecordBatchReader.from_batches(maker.schema, map(maker.batch, rows))
 
     def to_arrow(self, table="tops", **options):
@@ -121,7 +132,7 @@ class _Maker:
         self.pa, self.np, self.source, self.table = pa, numpy, source, table
         self.array = f"_{table}" if table in ("mbp10", "tbbo") else table
         self.words = {**EVERYWHERE, **WORDS.get(table, {})}
-        self.symbols, self.codes, self.texts, self.ids = None, None, None, None
+        self.symbols = self.security_ids = self.codes = self.texts = self.ids = None
         empty = getattr(source._empty(), self.array)
         self.schema = self.batch(empty).schema
 
@@ -130,7 +141,7 @@ class _Maker:
         self._take_symbols()
         columns = dict(zip(HEAD, self._head(rows)))
         for name in rows.dtype.names:
-            if name in ("receive_ns", "exchange_ns"):
+            if name in ("receive_ns", "exchange_ns", "security_id"):
                 continue
             if rows.dtype[name].shape:
                 for level in range(rows.dtype[name].shape[0]):
@@ -140,21 +151,34 @@ class _Maker:
         return self.pa.RecordBatch.from_pydict(columns)
 
     def _take_symbols(self):
-        symbols = self.source.symbols
-        if symbols == self.symbols and len(self.ids) == len(symbols) + 1:
+        symbols, ids = self.source.symbols, self.source.security_ids
+        # Another publication may have the same symbols and other ids.
+        if symbols == self.symbols and ids == self.security_ids:
             return
         known = {symbol: code for code, symbol in enumerate(dict.fromkeys(s for s in symbols if s != "?"))}
         # The last one is that of a row without an instrument.
-        self.symbols, self.texts = symbols, self.pa.array(list(known), self.pa.utf8())
+        self.symbols, self.security_ids = symbols, ids
+        self.texts = self.pa.array(list(known), self.pa.utf8())
         self.codes = self.np.array([known.get(symbol, -1) for symbol in symbols] + [-1], self.np.int32)
-        self.ids = self.np.array([*self.source.security_ids, 0], self.np.int64)
+        self.ids = self.np.array([*ids, 0], self.np.int64)
+
+    def with_ids(self, rows):
+        """Rows with the ids that hold now: at a grid of times a row is given when later ones are read, maybe of another publication."""
+        np = self.np
+        self._take_symbols()
+        wide = np.empty(len(rows), [*((name, rows.dtype[name]) for name in rows.dtype.names), ("security_id", np.int64)])
+        for name in rows.dtype.names:
+            wide[name] = rows[name]
+        wide["security_id"] = self.ids[np.minimum(rows["instrument"], len(self.ids) - 1)]
+        return wide
 
     def _head(self, rows):
         pa, np = self.pa, self.np
         places = np.minimum(rows["instrument"], len(self.codes) - 1)
         codes, is_none = self.codes[places], rows["instrument"] == NO_WORD
         yield pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), self.texts)
-        yield pa.array(self.ids[places], mask=is_none)
+        ids = rows["security_id"] if "security_id" in rows.dtype.names else self.ids[places]
+        yield pa.array(np.ascontiguousarray(ids), mask=is_none)
         for name in ("receive_ns", "exchange_ns"):
             ns = np.ascontiguousarray(rows[name])
             times = pa.array(ns, mask=ns == NO_TIME)
@@ -195,7 +219,14 @@ def _grid(table, every, times):
     if every is not None:
         raise ValueError("every= and times= exclude each other")
     times = np.asarray(times)
+    if times.ndim != 1 or times.size and times.dtype.kind not in "iuM":
+        raise ValueError(
+            f"times= is an array of {times.dtype} with {times.ndim} dimensions: give one dimension of nanoseconds since 1970, as integers, or of"
+            " datetime64"
+        )
     times = times.astype("datetime64[ns]") if times.dtype.kind == "M" else times
+    if times.dtype.kind == "M" and np.isnat(times).any():
+        raise ValueError("times= has NaT, which is no time: leave it out")
     times = times.astype(np.int64)
     if (np.diff(times) < 0).any():
         raise ValueError("times= are not in ascending order: sort them")
