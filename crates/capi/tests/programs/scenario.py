@@ -8,6 +8,8 @@ import touchline
 
 # A number that is absent, as an array has it.
 NONE = 2**63 - 1
+# Behind every number of a message.
+LAST = 2**64
 MODE = os.environ.get("TOUCHLINE_TEST_MODE")
 ARRAYS = "TOUCHLINE_TEST_ARRAYS" in os.environ
 # A test in the background has SIGINT ignored, and Python keeps that.
@@ -53,7 +55,8 @@ def say_rows(bus, batch):
 
     def add(rank, rows, words):
         for row in rows:
-            key = (row["sequence"], row["instrument"], rank)
+            # Rows of the connection have no number, and are the last of a batch.
+            key = (int(row["sequence"]) or LAST, row["instrument"], rank)
             lines[key] = [bus.symbols[row["instrument"]], *words(row)]
 
     def state(row):
