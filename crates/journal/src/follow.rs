@@ -509,7 +509,7 @@ impl Follow {
     /// Whether the next segment has no first frame that holds, and a later one has. Prepared segments are behind the last one with a frame.
     fn is_behind_the_begin(&mut self) -> Result<bool, Error> {
         let index = self.next.index;
-        // One file is looked at before the directory, which may have thousands: at the end of a journal nothing is behind the next segment.
+        // One file is looked at before the directory, which may have thousands: the end of a journal has no second segment behind it.
         if index == 0
             || !self.has_file(index + 1)?
             || begun_behind(&self.directory, index)?.is_none()

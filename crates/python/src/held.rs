@@ -19,7 +19,7 @@ pub struct Held<T> {
     stopper: Stopper,
     /// Whether the object was closed: the call that has the client drops it.
     is_closed: AtomicBool,
-    /// Whether the program stopped or closed it, and it had not ended by itself.
+    /// Whether the program stopped or closed it before its end.
     is_cut_off: AtomicBool,
     /// Thread of the present call, as [`this_thread`] returns it; 0: no call.
     thread: AtomicU64,

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(names, [HOLDERS], "no part is left");
     }
 
-    /// Whoever is the user of this test: a file cannot be listed.
+    /// A file in place of the folder cannot be listed, also by root.
     #[test]
     fn nothing_is_removed_while_the_holders_cannot_be_listed() {
         let tape = Folder::new("holders-unknown");

@@ -5,6 +5,18 @@ use super::Mutant;
 /// Events and books of readers, readers that a publisher waits for, and readers of other users.
 pub const READERS: &[Mutant] = &[
     Mutant {
+        name: "bus: a reader that polls rarely looks late",
+        find: "self.step = if is_rare { 1 } else { POLLS.min(2 * self.step) };",
+        replace: "        self.step = if is_rare { POLLS } else { POLLS };",
+        test: "-p touchline-transport --lib a_reader_that_polls_rarely_looks_in_time",
+    },
+    Mutant {
+        name: "bus: a reader passes over a corrupt message without an event",
+        find: "let at = (*position, next);",
+        replace: "                let at = (*position, 0 * next);",
+        test: "-p touchline-transport --lib a_jump_from_a_corrupt_message_is_no_repetition",
+    },
+    Mutant {
         name: "ring: a reader states its position too late for a writer that waits",
         find: "(self.geometry.capacity() / 32).min(self.geometry.block())",
         replace: "self.geometry.capacity() / 32",

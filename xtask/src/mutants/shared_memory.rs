@@ -297,18 +297,6 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_download_is_reported_once_in_its_place",
     },
     Mutant {
-        name: "bus: a reader that polls rarely looks late",
-        find: "self.step = if is_rare { 1 } else { POLLS.min(2 * self.step) };",
-        replace: "        self.step = if is_rare { POLLS } else { POLLS };",
-        test: "-p touchline-transport --lib a_reader_that_polls_rarely_looks_in_time",
-    },
-    Mutant {
-        name: "bus: a reader passes over a corrupt message without an event",
-        find: "let at = (*position, next);",
-        replace: "                let at = (*position, 0 * next);",
-        test: "-p touchline-transport --lib a_jump_from_a_corrupt_message_is_no_repetition",
-    },
-    Mutant {
         name: "bus: a reader ahead of the next publisher waits for it to catch up",
         find: "std::mem::replace(&mut self.unread, unread) == unread && unread.is_some()",
         replace: "        let _ = unread;\n        false",

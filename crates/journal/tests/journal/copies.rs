@@ -288,7 +288,7 @@ fn a_segment_that_cannot_be_read_makes_no_other_journal() {
     fs::rename(&segment, &aside).unwrap();
     let error = begin().expect_err("records that it lost");
     assert!(matches!(error, Error::Copy { .. }), "{error}");
-    // Whoever is the user of this test.
+    // A folder in place of the segment cannot be read, also by root.
     fs::create_dir(&segment).unwrap();
     let error = begin().expect_err("no file");
     assert!(matches!(error, Error::Io { .. }), "{error}");

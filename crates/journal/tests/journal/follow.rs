@@ -195,7 +195,7 @@ fn a_compressed_segment_without_its_begin_is_damage() {
     assert!(text.contains(&segment_name(2)), "{text}");
 }
 
-/// Segments that are prepared, those whose preparation was cut off, and those that were removed are no damage.
+/// A follower waits at a segment that is prepared, also if the preparation was cut off, and at one that was removed.
 #[test]
 fn a_segment_that_is_not_begun_or_was_removed_is_not_damage() {
     let place = Place::new("prepared");

@@ -5,6 +5,7 @@ mod bodies;
 mod logons;
 mod numbers_only;
 mod public;
+mod resends;
 mod rules;
 mod tester;
 mod too_long;
