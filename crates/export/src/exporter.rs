@@ -68,6 +68,7 @@ impl Exporter {
 
     /// A publication begins, with room for these: its instruments have numbers of their own.
     pub fn begin(&mut self, instruments_max: usize, orders_max: usize) {
+        self.end_quotes();
         self.tabulate.restart();
         (self.last, self.state_at) = (0, None);
         if let Some(dbn) = &mut self.dbn {
@@ -261,7 +262,7 @@ impl Exporter {
         // Its venue and day are those of what follows it: a run that begins with this unit knows no others.
         // mutant: export: a loss at the begin of a unit is of the unit before
         if self.is_unit_new {
-            self.end_quotes_of_whole();
+            self.end_quotes();
             self.state.forget_venue();
             self.held.push(loss);
             return;
@@ -270,14 +271,20 @@ impl Exporter {
         let message = between(self.last, &self.timestamps);
         self.tabulate
             .gap(&loss, &message, &self.state, &mut self.tables);
-        // mutant: export: quotes stay live through a loss
-        self.tabulate
-            .top_rows(&message, &self.state, &mut self.tables);
+        self.end_quotes();
     }
 
-    /// A file of the whole source goes on at the begin of a unit: its quotes end behind the last message.
-    fn end_quotes_of_whole(&mut self) {
+    /// Quotes that are not live any more end behind the last message, at the begin of a unit in the files of the whole source alone: those of
+    /// the unit before end with it.
+    fn end_quotes(&mut self) {
+        self.note_time();
         let message = between(self.last, &self.whole_timestamps);
+        if !self.is_unit_new {
+            // mutant: export: quotes stay live through a loss
+            self.tabulate
+                .top_rows(&message, &self.state, &mut self.tables);
+            return;
+        }
         let whole = self.tables.iter_mut().filter(|files| !files.has_units());
         for files in whole {
             let take = std::slice::from_mut(files);

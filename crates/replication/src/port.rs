@@ -385,7 +385,7 @@ impl Copy {
                 self.acknowledged = source.position();
                 self.source = Some(source);
             }
-            Err(error) if is_final(&error) => self.refuse(&error.to_string()),
+            Err(error @ JournalError::Copy { .. }) => self.refuse(&error.to_string()),
             // This may pass, so the copy connects again.
             Err(error) => return Err(End::Connection(error.to_string())),
         }
@@ -410,11 +410,14 @@ impl Copy {
         } else {
             match source.poll(FRAMES_MAX, time.wall_ns, &mut self.out) {
                 Ok(polled) => frames = polled,
-                // Other copies may be behind the damage, or have another end.
-                // mutant: journal: damage that one copy meets ends all of them
-                Err(error) if is_final(&error) => {
+                Err(error @ JournalError::Copy { .. }) => {
                     self.refuse(&error.to_string());
                     return Ok(0);
+                }
+                // Other copies may be behind the damage. A start of the writer may mend it, so the copy connects again.
+                // mutant: journal: damage that one copy meets ends all of them
+                Err(error @ (JournalError::Damaged { .. } | JournalError::Foreign { .. })) => {
+                    return Err(End::Connection(error.to_string()));
                 }
                 Err(error) => return Err(End::Journal(error)),
             }
@@ -426,12 +429,4 @@ impl Copy {
         self.ages.seen(source.end(), time.mono_ns);
         Ok(frames)
     }
-}
-
-/// Whether another attempt of the same copy fails, too. A refused copy ends.
-fn is_final(error: &JournalError) -> bool {
-    matches!(
-        error,
-        JournalError::Copy { .. } | JournalError::Damaged { .. } | JournalError::Foreign { .. }
-    )
 }

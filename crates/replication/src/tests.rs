@@ -279,7 +279,8 @@ fn a_directory_that_is_taken_away_ends_both_sides() {
     source.check_place().expect("it is back");
 }
 
-/// A copy that comes to damage is refused, with the place; one that is behind it goes on.
+/// The connection of a copy that comes to damage ends, with the place, and the copy connects again: a start of the writer may mend it. A copy
+/// that is behind the damage goes on.
 #[test]
 fn damage_ends_the_copy_that_comes_there_and_no_other() {
     let place = Place::new("damage");
@@ -297,13 +298,19 @@ fn damage_ends_the_copy_that_comes_there_and_no_other() {
     bytes[..8_192].fill(0);
     std::fs::write(&segment, bytes).expect("room");
     let mut late = receiver(&address, &place.0.join("late"));
-    let mut refusal = None;
-    until((&mut source, &mut whole), |_, _| {
-        let round = late.round(START_NS);
-        refusal = round.err().map(|error| error.to_string());
-        refusal.is_some()
+    let mut lost = None;
+    until((&mut source, &mut whole), |source, _| {
+        late.round(START_NS).expect("no refusal");
+        lost = source
+            .take_events()
+            .into_iter()
+            .find_map(|event| match event {
+                SourceEvent::Lost { reason, .. } => Some(reason),
+                _ => None,
+            });
+        lost.is_some()
     });
-    let said = refusal.expect("a refusal");
+    let said = lost.expect("a reason");
     assert!(
         said.contains("0000000002.tlj") && said.contains("is damaged"),
         "{said}"

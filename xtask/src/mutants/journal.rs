@@ -18,8 +18,8 @@ pub const JOURNAL: &[Mutant] = &[
     },
     Mutant {
         name: "journal: damage that one copy meets ends all of them",
-        find: "Err(error) if is_final(&error) => {",
-        replace: "                Err(error) if is_final(&error) && false => {",
+        find: "return Err(End::Connection(error.to_string()));\n                }\n                Err(error) => return Err(End::Journal(error)),",
+        replace: "                    return Err(End::Journal(error));\n                }\n                Err(error) => return Err(End::Journal(error)),",
         test: "-p touchline-replication --lib damage_ends_the_copy_that_comes_there",
     },
     Mutant {

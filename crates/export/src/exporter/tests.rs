@@ -195,6 +195,22 @@ fn quotes_are_not_live_behind_a_loss() {
     );
 }
 
+/// Another publication has other instruments: the quotes of the one before end with it.
+#[test]
+fn quotes_are_not_live_behind_their_publication() {
+    let found = rows(Table::Tops, |exporter| {
+        take(exporter, 1, &Update::Definition(&definition()), 5, false);
+        take(exporter, 2, &whole(&[LEVEL]), NOON_NS, false);
+        exporter.event(&SubscriptionEvent::Restarted { generation: 2 });
+        exporter.begin(1, 8);
+        take(exporter, 1, &Update::Definition(&definition()), 5, false);
+    });
+    let found = cells(&found, &["sequence", "bid_price", "validity"]);
+    assert_eq!(found[0], ["2", "0.000000001", "live"]);
+    assert_eq!(found[1][0], "2");
+    assert!(found.len() == 2 && found[1][2] != "live", "{found:?}");
+}
+
 /// A recorder that starts again begins a segment with a loss: in a file of the whole tape the quotes before it end there.
 #[test]
 fn quotes_are_not_live_behind_a_loss_at_the_begin_of_a_segment() {
