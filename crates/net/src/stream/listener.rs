@@ -63,7 +63,7 @@ impl Listener {
         };
         socket.set_nonblocking(true).map_err(error)?;
         socket.set_tcp_nodelay(true).map_err(error)?;
-        // A peer whose host is gone leaves its place within a minute, if nothing is under way to it.
+        // A peer whose host is gone leaves its place within a minute, unless bytes are under way to it.
         let keepalive = TcpKeepalive::new().with_time(SILENCE);
         let keepalive = keepalive.with_interval(PROBE).with_retries(PROBES);
         socket.set_tcp_keepalive(&keepalive).map_err(error)?;
