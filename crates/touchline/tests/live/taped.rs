@@ -42,6 +42,8 @@ struct AtEnd {
 struct Watcher {
     mirror: Mirror,
     changed: BTreeSet<u32>,
+    /// The instruments are those of all messages of the event: a reader may join, and hear of its publisher, within one.
+    is_whole: bool,
     generation: u64,
     /// All books are of one place of the stream.
     is_current: bool,
@@ -54,6 +56,7 @@ impl Watcher {
         Watcher {
             mirror: Mirror::new(256, 65_536),
             changed: BTreeSet::new(),
+            is_whole: false,
             generation: 0,
             is_current: false,
             is_down: false,
@@ -77,7 +80,10 @@ impl Watcher {
                 }
             }
             Item::Top { .. } | Item::Undecoded(_) => {}
-            Item::BatchEnd => self.changed.clear(),
+            Item::BatchEnd => {
+                self.changed.clear();
+                self.is_whole = true;
+            }
             Item::SubscriptionEvent(event) => self.event(event),
         }
     }
@@ -85,6 +91,7 @@ impl Watcher {
     fn event(&mut self, event: &SubscriptionEvent) {
         self.mirror.event(event);
         self.changed.clear();
+        self.is_whole = false;
         match event {
             SubscriptionEvent::CaughtUp => self.is_current = true,
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
@@ -101,7 +108,8 @@ impl Watcher {
 
     fn end(&mut self, sequence: u64) {
         let changed = std::mem::take(&mut self.changed);
-        if !self.is_current || changed.is_empty() {
+        let is_whole = std::mem::replace(&mut self.is_whole, true);
+        if !is_whole || !self.is_current || changed.is_empty() {
             return;
         }
         let [mut contents, mut validities] = [(); 2].map(|()| DefaultHasher::new());
