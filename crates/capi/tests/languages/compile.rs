@@ -1,6 +1,6 @@
 //! Header and programs compile without a warning, by two compilers as C and as C++, and link with both libraries.
 
-use crate::publisher::{BUS, Process};
+use crate::publisher::{BUS, Kind, Process};
 use crate::recorder::Recorder;
 use crate::tools::{has, libraries, package, run};
 use std::path::{Path, PathBuf};
@@ -176,10 +176,10 @@ fn a_loop_that_never_waits_reads_a_tape_to_its_end() {
     }
     let folder = folder();
     let buses = folder.join("buses");
-    let mut publisher = Process::start(&buses);
+    let mut publisher = Process::start_as(&buses, Kind::Lossless);
     publisher.step(&["define", "0", "ESU4", "100"]);
     publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
-    let recorder = Recorder::start(&buses, false);
+    let recorder = Recorder::start(&buses, true);
     publisher.step(&["trade", "0", "450050", "3"]);
     // More than one call reads that has no time.
     for _ in 0..66_000 {

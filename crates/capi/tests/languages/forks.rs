@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "system calls of a test")]
 
-use crate::publisher::{BUS, Process};
+use crate::publisher::{BUS, Kind, Process};
 use crate::recorder::{Recorder, tape_of};
 use std::future::Future;
 use std::pin::pin;
@@ -88,10 +88,10 @@ fn trades(bus: &mut Bus, count: usize) -> Vec<u64> {
 fn a_child_of_a_reader_on_its_tape_reads_on_or_is_refused() {
     let folder = crate::compile::folder();
     let directory = folder.join("buses");
-    let mut publisher = Process::start(&directory);
+    let mut publisher = Process::start_as(&directory, Kind::Lossless);
     publisher.step(&["define", "0", "ESU4", "100"]);
     publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
-    let recorder = Recorder::start(&directory, false);
+    let recorder = Recorder::start(&directory, true);
     let join = |name: Option<&str>| {
         let options = Bus::options().directory(&directory).events(Events::TRADES);
         let options = options.tape(tape_of(&directory));

@@ -1,7 +1,7 @@
 //! A tape has the rows of its bus, in every language.
 
 use crate::compile::folder;
-use crate::publisher::Process;
+use crate::publisher::{Kind, Process};
 use crate::reader::{Reader, readers};
 use crate::recorder::Recorder;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn a_tape_has_the_rows_of_its_bus_in_every_language() {
 }
 
 fn compare(languages: &[Reader], directory: &Path, seed: u64) {
-    let mut publisher = Process::start(directory);
+    let mut publisher = Process::start_as(directory, Kind::Lossless);
     for (index, symbol) in ["ESU4", "NQU4"].into_iter().enumerate() {
         let index = index.to_string();
         publisher.step(&["define", &index, symbol, &format!("10{index}")]);
@@ -40,7 +40,7 @@ fn compare(languages: &[Reader], directory: &Path, seed: u64) {
             (reader, mode, running)
         })
         .collect();
-    let recorder = Recorder::start(directory, false);
+    let recorder = Recorder::start(directory, true);
     session(&mut publisher, seed);
     recorder.end();
     // The end of the publisher is that of the readers of the bus, and not on the tape.
