@@ -75,6 +75,11 @@ fn receiver<'a>(source: &'a str, copy: &Path) -> Receiver<'a> {
     Receiver::new(source, None, Replica::open(copy).expect("a copy"), START_NS)
 }
 
+/// Whether the copy is connected and has everything.
+fn is_current(_: &mut Port<'_>, copy: &mut Receiver<'_>) -> bool {
+    copy.is_connected() && copy.behind() == 0
+}
+
 /// Steps of both sides until something is so.
 #[track_caller]
 fn until(
@@ -237,9 +242,7 @@ fn a_directory_that_is_taken_away_ends_both_sides() {
     let directory = place.journal();
     let mut source = port(&directory, listener);
     let mut copy = receiver(&address, &place.copy());
-    until((&mut source, &mut copy), |_, copy| {
-        copy.is_connected() && copy.behind() == 0
-    });
+    until((&mut source, &mut copy), is_current);
     source.check_place().expect("the directory is there");
     copy.note().expect("the directory is there");
     let moves = |from: &Path| {
@@ -290,9 +293,7 @@ fn damage_ends_the_copy_that_comes_there_and_no_other() {
     let directory = place.journal();
     let mut source = port(&directory, listener);
     let mut whole = receiver(&address, &place.copy());
-    until((&mut source, &mut whole), |_, copy| {
-        copy.is_connected() && copy.behind() == 0
-    });
+    until((&mut source, &mut whole), is_current);
     let segment = directory.join("0000000002.tlj");
     let mut bytes = std::fs::read(&segment).expect("three segments");
     bytes[..8_192].fill(0);
@@ -331,9 +332,7 @@ fn a_journal_that_is_away_for_a_while_ends_no_copy() {
     let address = listener.address().to_string();
     let mut source = port(&directory, listener);
     let mut copy = receiver(&address, &place.copy());
-    until((&mut source, &mut copy), |_, copy| {
-        copy.is_connected() && copy.behind() == 0
-    });
+    until((&mut source, &mut copy), is_current);
     drop((source, copy));
     let listener = listen();
     let address = listener.address().to_string();

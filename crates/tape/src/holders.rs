@@ -50,8 +50,7 @@ impl Holder {
     /// # Errors
     /// The file cannot be written, or a folder above it cannot be synced.
     pub fn keep(&self, position: u64) -> Result<()> {
-        let folders = [self.path.parent(), self.part.parent()];
-        if let [Some(folder), _] = folders {
+        if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let mut file = File::create(&self.part)?;
@@ -59,10 +58,11 @@ impl Holder {
         file.sync_all()?;
         std::fs::rename(&self.part, &self.path)?;
         // Of the first position the folder of the holders is new, too.
-        let folders = folders.into_iter().flatten();
-        folders
-            .map(File::open)
-            .try_for_each(|folder| folder?.sync_all())
+        let folders = [self.path.parent(), self.part.parent()];
+        for folder in folders.into_iter().flatten() {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Listener {
 
 /// Pending connections that the system queues.
 const BACKLOG: i32 = 1_024;
-/// Silence of a connection behind which the system asks for its peer, the pause between its questions, and how many it asks.
+/// TCP keepalive: silence of a connection before the first probe, interval of probes, and probes without an answer that end it.
 const SILENCE: Duration = Duration::from_secs(30);
 const PROBE: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;

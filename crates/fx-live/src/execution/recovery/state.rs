@@ -132,7 +132,7 @@ impl State {
     }
 
     /// The bank may have the pair no more: then the report made no order again, and its position would be lost.
-    fn adopted(&mut self, labels: &Labels, adopted: &Adopted) -> Result<(), Failed> {
+    fn adopted(&self, labels: &Labels, adopted: &Adopted) -> Result<(), Failed> {
         self.slot(labels, &adopted.terms)?;
         let found = self
             .recovered

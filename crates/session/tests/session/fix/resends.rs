@@ -14,26 +14,25 @@ fn say(us: &mut Session<Memory>, now: ReceiveTime, kind: &str, number: u32, body
     while us.poll().is_some() {}
 }
 
-/// A resend of a million messages, requested again from the middle: a bounded buffer, a bounded amount of work per
-/// call, every number once in order.
-#[test]
-fn a_long_resend_is_served_in_pieces() {
-    const MESSAGES: u64 = 1_000_000;
+/// A session that connects with messages to resend. Its store has the last thousand: the others become one gap fill.
+fn queued(
+    messages: u64,
+    (output_bytes, heartbeat_s): (usize, u32),
+    now: ReceiveTime,
+) -> Session<Memory> {
     let limits = Limits {
         message_bytes_max: 1_024,
-        output_bytes: 16 * 1_024,
+        output_bytes,
         ..Limits::default()
     };
-    let small = Settings {
+    let settings = Settings {
         limits,
         queue_while_down: true,
-        heartbeat_s: 0,
+        heartbeat_s,
         ..settings(Role::Initiator)
     };
-    // A store of the last thousand: the others become one gap fill.
-    let mut us = Session::new(small, Memory::new(1_000, 1 << 20));
-    let now = ReceiveTime::at(BEGIN_NS);
-    for _ in 1..=MESSAGES {
+    let mut us = Session::new(settings, Memory::new(1_000, 1 << 20));
+    for _ in 1..=messages {
         us.send(b"D", now, |body| {
             body.bytes(tag::CL_ORD_ID, b"x");
         })
@@ -41,6 +40,16 @@ fn a_long_resend_is_served_in_pieces() {
     }
     us.connected(now);
     us.transmitted(usize::MAX);
+    us
+}
+
+/// A resend of a million messages, requested again from the middle: a bounded buffer, a bounded amount of work per
+/// call, every number once in order.
+#[test]
+fn a_long_resend_is_served_in_pieces() {
+    const MESSAGES: u64 = 1_000_000;
+    let now = ReceiveTime::at(BEGIN_NS);
+    let mut us = queued(MESSAGES, (16 * 1_024, 0), now);
     say(&mut us, now, "A", 1, "98=0|108=0|");
     say(&mut us, now, "2", 2, "7=1|16=0|");
     let (mut turns, mut came) = (0, Vec::new());
@@ -94,27 +103,8 @@ fn a_long_resend_is_served_in_pieces() {
 /// A peer that asks for a long resend and does not read it: no heartbeat waits behind the resend, which would use a number at each look.
 #[test]
 fn no_heartbeat_waits_behind_a_resend() {
-    let limits = Limits {
-        message_bytes_max: 1_024,
-        output_bytes: 4 * 1_024,
-        ..Limits::default()
-    };
-    let small = Settings {
-        limits,
-        queue_while_down: true,
-        heartbeat_s: 1,
-        ..settings(Role::Initiator)
-    };
-    let mut us = Session::new(small, Memory::new(1_000, 1 << 20));
     let mut now = ReceiveTime::at(BEGIN_NS);
-    for _ in 1..=1_000 {
-        us.send(b"D", now, |body| {
-            body.bytes(tag::CL_ORD_ID, b"x");
-        })
-        .expect("queued");
-    }
-    us.connected(now);
-    us.transmitted(usize::MAX);
+    let mut us = queued(1_000, (4 * 1_024, 1), now);
     say(&mut us, now, "A", 1, "98=0|108=1|");
     say(&mut us, now, "2", 2, "7=1|16=0|");
     let next_out = us.store().next_out();

@@ -59,7 +59,7 @@ impl Lines {
         loop {
             if interrupt.is_asked() {
                 return Err(Failure::run(format!(
-                    "interrupted: {id} goes on, `touchline fx cancel {id}`, for the same engine and --as, ends it"
+                    "interrupted: {id} goes on, `touchline fx cancel {id}`, with the same --bus or --config and --as, ends it"
                 )));
             }
             let Some((kind, line)) = self.next(client)? else {

@@ -172,8 +172,6 @@ impl StoredValues {
 }
 
 impl Values {
-    /// Stores a trade. A correction or a bust refers to the last trade, or to an older trade; a trade
-    /// of a table is the last trade.
     /// Deletes trade and statistics, which a receiver may still have.
     fn delete(&mut self) {
         let statistics = self.statistics.iter_mut().flatten();
@@ -183,6 +181,8 @@ impl Values {
         }
     }
 
+    /// Stores a trade. A correction or a bust refers to the last trade, or to an older trade; a trade
+    /// of a table is the last trade.
     fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps, is_image: bool) {
         let is_of_last = self.trade.is_some_and(|last| {
             let last = last.value;
