@@ -428,9 +428,14 @@ fn a_publisher_that_starts_is_no_reason_to_wait_in_an_attempt() {
     let table = table.expect("a file of the bus");
     table.write_all_at(&[0; 8], 16 * 8).expect("written");
     let start = Instant::now();
-    let early = world.options().try_join("test", Duration::ZERO);
-    assert!(early.expect("it may come").is_none());
-    assert!(start.elapsed() < Duration::from_millis(500));
+    // The host may stop this process within one of them.
+    let quick = (0..5).any(|_| {
+        let asked = Instant::now();
+        let early = world.options().try_join("test", Duration::ZERO);
+        assert!(early.expect("it may come").is_none());
+        asked.elapsed() < Duration::from_millis(500)
+    });
+    assert!(quick, "an attempt waits");
     let late = world.options().try_join("test", Duration::from_secs(1));
     let late = late.map(drop).expect_err("it does not come");
     assert!(matches!(late, Error::HalfStarted { .. }), "{late}");

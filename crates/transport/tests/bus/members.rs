@@ -305,7 +305,7 @@ fn what_a_member_creates_among_the_places_stops_nobody() {
     });
     let begun = Instant::now();
     publisher.check().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
     let honest = join(&root, OTHER, &mut publisher).expect("a place");
     let seen = Overview::of(&root, "test").unwrap().readers.unwrap();
     assert_eq!(seen.len(), 2, "{seen:?}");
