@@ -92,11 +92,9 @@ impl Subject {
 
     /// Whether a loss in this row is a fault of the transport.
     pub fn may_not_lose(&self, row: &Row) -> bool {
-        let interrupted = row.counts.get("relay_timeouts").copied().unwrap_or(0);
-        self.kind.is_some_and(|kind| match kind.is_resubscribed() {
-            true => kind.holds(row.sent) && interrupted == 0,
-            false => kind.holds(row.sent),
-        })
+        let counted = |name: &str| row.counts.get(name).is_some_and(|times| *times > 0);
+        (self.kind)
+            .is_some_and(|kind| kind.holds(row.sent) && !kind.interruptions().is_some_and(counted))
     }
 
     fn command(&self, role: &Role) -> Result<Command, Failed> {
@@ -575,17 +573,24 @@ mod tests {
         assert_eq!(lost(Kind::AeronUdp), 29);
     }
 
-    /// A relay over Aeron may lose messages that were sent while its link was silent for too long; a relay over TCP loses none.
+    /// A relay may lose messages that were sent while its link was interrupted for too long, and no others.
     #[test]
-    fn a_silent_link_excuses_a_loss_over_aeron_alone() {
+    fn an_interrupted_link_excuses_a_loss() {
         let mut row = made_up_row("relay", 10, 1, Verdict::NotSustained);
         let may_not_lose = |kind, row: &Row| {
             let program = PathBuf::from("touchline");
             Subject::own("relay", kind, program, &[]).may_not_lose(row)
         };
-        assert!(may_not_lose(Kind::TouchlineRelayUdp, &row));
-        row.counts.insert("relay_timeouts".to_owned(), 1);
-        assert!(!may_not_lose(Kind::TouchlineRelayUdp, &row));
-        assert!(may_not_lose(Kind::TouchlineRelayTcp, &row));
+        for (kind, other, interruption) in [
+            (Kind::TouchlineRelayUdp, "relay_gaps", "relay_timeouts"),
+            (Kind::TouchlineRelayTcp, "relay_timeouts", "relay_gaps"),
+        ] {
+            row.counts = [(other, 1), (interruption, 0)]
+                .map(|(name, times)| (name.to_owned(), times))
+                .into();
+            assert!(may_not_lose(kind, &row), "{kind:?}");
+            row.counts.insert(interruption.to_owned(), 1);
+            assert!(!may_not_lose(kind, &row), "{kind:?}");
+        }
     }
 }

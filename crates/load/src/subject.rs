@@ -95,13 +95,15 @@ impl Kind {
         }
     }
 
-    /// Whether its relay replaces a subscription that is silent for longer than its timeout, because the host stopped a process for
-    /// example: messages sent meanwhile are lost, and counted as a gap.
-    pub fn is_resubscribed(self) -> bool {
-        matches!(
-            self,
-            Kind::TouchlineRelayUdp | Kind::TouchlineRelayMulticast
-        )
+    /// Counter of the interruptions in which its relay loses messages, because the host stopped a process for example, and says so: over
+    /// Aeron it replaces a subscription that is silent for longer than its timeout, and over TCP the sender passes over what a receiver
+    /// has not taken within half of `lag_ms_max`.
+    pub fn interruptions(self) -> Option<&'static str> {
+        match self {
+            Kind::TouchlineRelayUdp | Kind::TouchlineRelayMulticast => Some("relay_timeouts"),
+            Kind::TouchlineRelayTcp => Some("relay_gaps"),
+            _ => None,
+        }
     }
 
     /// Whether a relay of either side is between publisher and readers.

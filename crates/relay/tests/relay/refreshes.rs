@@ -3,6 +3,7 @@
 use crate::buses::{Buses, INSTRUMENTS, Market, receiver, seen, small, values};
 use crate::core::{LEVEL, Stand, batch, book, book_of, head};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use touchline_lab::market::values::times;
 use touchline_relay::batch::{Batch, Received};
@@ -13,7 +14,7 @@ use touchline_relay::{Head, HeadFlags, ReceiverSettings};
 use touchline_transport::shm::{
     CountersFile, Images, Join, Publisher, Settings, Subscriber, Value,
 };
-use touchline_transport::{Mirror, Publish};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::native::{Flags, parts};
 use touchline_types::{
     BookKind, BookUpdate, Gap, Instrument, LevelAction, LevelChange, OrderAction, OrderChange,
@@ -250,7 +251,7 @@ fn the_end_of_a_round_shows_that_refreshes_before_it_were_lost() {
 }
 
 /// A receiver whose first message is a reset of the channel, or a loss of it, knows books of instruments that are not
-/// defined yet: readers that join its bus later have them as well.
+/// defined yet: readers that join its bus later have them as well, and readers of the bus get them behind each definition.
 #[test]
 fn readers_have_the_books_of_instruments_that_are_defined_after_a_reset() {
     let gap = Update::Gap(Gap {
@@ -273,12 +274,42 @@ fn readers_have_the_books_of_instruments_that_are_defined_after_a_reset() {
             }
             market.events(50, publisher);
         });
+        let reader = Subscriber::join(&pair.buses.root(), "b", Join::default());
+        let (mut reader, mut behind) = (reader.expect("it is there"), Behind::default());
+        while reader.drain(64, &mut behind) > 0 {}
         pair.publish(&first);
         pair.pass();
         pair.refresh();
         assert!(pair.stand.receiver.is_complete());
         pair.agrees(&format!("{first:?}"));
+        while reader.drain(64, &mut behind) > 0 {}
+        for instrument in (0..INSTRUMENTS / 2).map(Instrument) {
+            let books = behind.0.get(&instrument).map(Vec::as_slice);
+            assert_eq!(books, Some(&["price", "orders"][..]), "{instrument:?}");
+        }
     }
+}
+
+/// Whole books of each instrument behind its definition.
+#[derive(Default)]
+struct Behind(HashMap<Instrument, Vec<&'static str>>);
+
+impl Subscribe for Behind {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        let (instrument, book) = match envelope.update {
+            Update::Definition(definition) => {
+                self.0.insert(definition.instrument, Vec::new());
+                return;
+            }
+            Update::BookSnapshot(snapshot) => (snapshot.instrument, "price"),
+            Update::OrdersSnapshot(snapshot) => (snapshot.instrument, "orders"),
+            _ => return,
+        };
+        let books = self.0.get_mut(&instrument);
+        books.expect("its definition comes first").push(book);
+    }
+
+    fn event(&mut self, _: &SubscriptionEvent) {}
 }
 
 /// Books that a round did not name were never published, so the first updates of new instruments are complete books.

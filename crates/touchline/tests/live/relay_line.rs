@@ -16,7 +16,7 @@ use touchline_types::{BookKind, Instrument, Level, Side, Validity};
 
 const MS: u64 = 1_000_000;
 /// Default of `lag_ms_max`, and what a loaded host adds until the processes of the test run.
-const LAG_NS: u64 = (500 + 250) * MS;
+const LAG_NS: u64 = (500 + 1_000) * MS;
 const INSTRUMENTS: u32 = 8;
 /// Duration of the market.
 const FLOW_NS: u64 = 8_000 * MS;

@@ -25,7 +25,7 @@ const STALLED_AFTER: Duration = Duration::from_millis(200);
 const SILENT_AFTER: Duration = Duration::from_millis(1_100);
 
 /// Additional time after which a check is reliable on a loaded host.
-const MARGIN: Duration = Duration::from_millis(150);
+const MARGIN: Duration = Duration::from_millis(500);
 
 /// A stop of the exchange that must be detected, milliseconds. The gateway may be late by less than the stall limit,
 /// both with the last packet and with the check that finds the silence.

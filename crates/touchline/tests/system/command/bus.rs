@@ -45,7 +45,7 @@ fn tail_waits_for_a_bus_and_for_its_next_publisher_and_says_so() {
     assert!(gone.ends_with("waiting for the next publisher"), "{gone}");
     assert_eq!(child.end("TERM"), Some(0));
     let mut absent = desk.start("tail nowhere");
-    std::thread::sleep(Duration::from_millis(300));
+    absent.wait_for_line("does not exist");
     assert_eq!(absent.end("TERM"), Some(0));
 }
 
@@ -54,7 +54,7 @@ fn tail_waits_for_a_bus_and_for_its_next_publisher_and_says_so() {
 fn a_tail_that_joins_in_the_middle_has_the_same_books_in_the_end() {
     let desk = Desk::new("bus-middle");
     let replay = "replay --config bus.toml --pcap session.pcap --publish --quiet --books books";
-    let mut replay = desk.start(&format!("{replay} --speed {}", desk.speed_for(4.0)));
+    let mut replay = desk.start(&format!("{replay} --speed {}", desk.speed_for(8.0)));
     desk.wait_for_messages(200);
     let mut tail = Tail::of(desk.start("tail lab --json"));
     tail.read_until("caught_up", 1);
@@ -562,7 +562,7 @@ fn every_reader_of_an_overwritten_ring_ends_on_sigterm() {
         std::thread::sleep(Duration::from_millis(300));
         for (child, command) in children.iter_mut().zip(readers) {
             child.signal("TERM");
-            touchline_testing::until(command, Duration::from_secs(10), || !child.is_running());
+            touchline_testing::until(command, PATIENCE, || !child.is_running());
         }
     }
 }

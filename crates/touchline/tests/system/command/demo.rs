@@ -23,7 +23,7 @@ fn every_book_of_the_subscriber_equals_the_exchange_s() {
     let _alone = alone();
     let desk = Desk::bare("demo");
     let page = desk
-        .run("demo --seconds 4 --seed 9 --version 9 --instruments 12")
+        .run("demo --seconds 6 --seed 9 --version 9 --instruments 12")
         .done()
         .stdout;
     for words in [
@@ -140,10 +140,14 @@ fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
 
 /// Processes of a demo, with their arguments.
 fn children_of(demo: &Process) -> Vec<(u32, String)> {
-    let parent = format!(") S {} ", demo.id());
     let is_child = |process: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        stat.replace(") R ", ") S ").contains(&parent)
+        // Behind the name are the state and the parent.
+        let parent = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.split(' ').nth(1));
+        parent == Some(&demo.id().to_string())
     };
     let line = |process: u32| {
         let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();

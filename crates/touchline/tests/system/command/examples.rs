@@ -281,15 +281,13 @@ fn an_example_exits_quietly_when_its_pipe_is_closed() {
     assert!(child.wait().success());
 }
 
-/// Waits for half a second without output.
+/// Waits until four looks a quarter of a second apart find no further output: the host may stop the program during one of them.
 pub(super) fn settle(running: &Running) {
-    let mut before = usize::MAX;
-    loop {
+    let (mut before, mut quiet) = (usize::MAX, 0);
+    while quiet < 4 {
         let now = running.printed();
-        if now == before {
-            return;
-        }
+        quiet = if now == before { quiet + 1 } else { 0 };
         before = now;
-        thread::sleep(Duration::from_millis(500));
+        thread::sleep(Duration::from_millis(250));
     }
 }

@@ -68,7 +68,7 @@ fn a_gateway_whose_log_nobody_reads_ends() {
         Process::with_streams(command.stderr(pipe))
     };
     for signal in [Some("TERM"), None] {
-        let mut first = start(if signal.is_none() { "--seconds 3" } else { "" });
+        let mut first = start(if signal.is_none() { "--seconds 6" } else { "" });
         until("it runs", || {
             let run = desk.run("stat lab").stdout;
             run.contains("publisher ") && !run.contains("publisher    none")

@@ -293,8 +293,9 @@ fn slow_clients_are_disconnected_when_a_new_one_connects() {
         server.get("/metrics").starts_with("HTTP/1.1 200 "),
         "it is served behind all of them"
     );
-    let threads = server.least_threads();
-    assert!(threads <= 2 + 8, "{threads}");
+    until("no more threads than slots", || {
+        server.least_threads() <= 2 + 8
+    });
     let after = server.resident_kib();
     assert!(after < before + 16 * 1024, "{before} KiB, then {after} KiB");
     // The first client was disconnected for the others, before its five seconds.
@@ -332,10 +333,14 @@ fn a_hundred_clients_at_once_are_served() {
     let desk = Desk::new("metrics-hundred");
     desk.publish("").done();
     let server = Served::start(&desk);
+    // A client that the host stops before it has sent its request gives its slot to others, and tries again.
+    let get = || {
+        let mut answers = (0..20).map(|_| server.get("/metrics"));
+        let answer = answers.find(|answer| !answer.is_empty());
+        answer.expect("it is served behind others")
+    };
     let served = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..100)
-            .map(|_| scope.spawn(|| server.get("/metrics")))
-            .collect();
+        let clients: Vec<_> = (0..100).map(|_| scope.spawn(get)).collect();
         clients
             .into_iter()
             .map(|client| client.join().expect("it is answered"))

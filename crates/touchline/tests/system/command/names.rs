@@ -2,12 +2,7 @@
 
 use super::Desk;
 use std::path::Path;
-use std::time::Duration;
-use touchline_testing::{Process, until};
-
-/// Time within which a removal must be detected; on a loaded host the process must get the
-/// processor first.
-const SEEN_MAX: Duration = Duration::from_secs(10);
+use touchline_testing::{PATIENCE, Process, until};
 
 #[track_caller]
 fn gateway(desk: &Desk) -> Process {
@@ -19,7 +14,7 @@ fn gateway(desk: &Desk) -> Process {
 /// Status of a process that must end soon, and its messages.
 #[track_caller]
 fn ended(process: &mut Process, context: &str) -> (Option<i32>, String) {
-    until(context, SEEN_MAX, || !process.is_running());
+    until(context, PATIENCE, || !process.is_running());
     (process.wait().code(), process.err())
 }
 

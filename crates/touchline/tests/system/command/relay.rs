@@ -156,7 +156,7 @@ fn counts_as_a_gateway(name: &str, to: &str, more: u32) {
     let desk = Desk::bare(name);
     let root = Root::at(desk.folder.join("buses"));
     let set = 1 + more + std::process::id() % 16_000;
-    let exchange = format!("sim cme --groups {set} --write sim --instruments 20 --seconds 60");
+    let exchange = format!("sim cme --groups {set} --write sim --instruments 20");
     let mut exchange = desk.start(&exchange);
     let config = desk.path("sim/gateway.toml");
     until("the exchange has not begun", || config.exists());

@@ -5,7 +5,7 @@ use super::full_disk::logged;
 use super::live::end;
 use super::scripted_bank::ScriptedBank;
 use super::trade::Market;
-use super::trade_hostile::{ENGINE, lines, open, order};
+use super::trade_hostile::{ENGINE, assert_lines, lines, open, order};
 use crate::command::until;
 use touchline_fx_desk::records;
 use touchline_fx_desk::ring_name;
@@ -206,7 +206,7 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
         let told = ["WARN fx_alarm bus=fx-run reason=refused by=guest ", &told];
         let same = commands.iter().filter(|other| other.refused == *refused);
         let expected = refused.map_or(0, |_| same.count());
-        assert_eq!(lines(&market, &told), expected, "{reason}");
+        assert_lines(&market, &told, expected);
     }
     // The guest's last command was accepted.
     assert_eq!(
@@ -229,7 +229,7 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
         "reason=refused by=fast ",
         "refused: rate: max_commands_per_s of client fast is 1",
     ];
-    assert_eq!(lines(&market, &told), refused);
+    assert_lines(&market, &told, refused);
 
     let mut may_trade: Vec<String> = accepted.iter().map(|number| format!("R{number}")).collect();
     may_trade.push("H2".to_owned());

@@ -75,8 +75,10 @@ fn a_kill_without_a_ring_waits_for_its_engine() {
             sleep(Duration::from_millis(50));
             sent.stderr.contains("kill")
         });
-        let said = market.desk.run(direct).done();
-        assert!(said.stdout.contains("done"), "repeated: {said:?}");
+        // Within the second that the command waits, unless the host stops the engine.
+        until("a kill that is repeated", || {
+            market.desk.run(direct).stdout.contains("done")
+        });
         for client in ["desk", "chief"] {
             market.desk.run(&format!("fx lift --as {client}")).done();
         }
@@ -115,7 +117,7 @@ fn a_kill_that_its_ring_cannot_carry_is_quick() {
     market.desk.run("fx kill").refused(1, &[written]);
     let took = asked.elapsed();
     assert!(
-        took < Duration::from_secs(4),
+        took < Duration::from_secs(10),
         "an engine that stands still: {took:?}"
     );
     // Its bus is locked, and nothing leaves.
@@ -154,7 +156,7 @@ fn a_kill_goes_where_the_configuration_of_its_engine_says() {
     };
     until("an engine that is killed", || killed("") == "done\n");
     for more in ["--direct", &stated, &format!("--direct {stated}")] {
-        assert_eq!(killed(more), "done\n", "{more}");
+        until(&format!("killed {more}"), || killed(more) == "done\n");
     }
     std::fs::rename(&config, market.desk.path("fx/gone.toml")).expect("our folder");
     let file = market.desk.path("buses/.fx-run-chief.kill");

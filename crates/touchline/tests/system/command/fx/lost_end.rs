@@ -124,12 +124,7 @@ fn judge(market: Market, engine: Process) {
         let run = market.send("EUR/USD buy 1000 --tif ioc --wait");
         run.status == 0 && run.stdout.contains(": 1000 filled")
     });
-    until("no open order", || {
-        let shown = desk.run("stat fx-run --json").done().stdout;
-        let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
-        let counters = &shown["counters"];
-        counters["fx_orders_open"] == 0 && counters["fx_orders_unknown"] == 0
-    });
+    market.until_no_order();
     end(engine);
     let said = desk.read("second.txt");
     let report = desk.run("fx report --config fx/other.toml --out report");

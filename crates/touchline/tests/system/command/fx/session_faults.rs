@@ -3,7 +3,7 @@
 
 use super::full_disk::{counter, logged};
 use super::live::end;
-use super::trade_hostile::{ENGINE, lines, open, order};
+use super::trade_hostile::{ENGINE, assert_lines, lines, open, order};
 use crate::command::until;
 use touchline_lab::bank::scripted::{Damage, Fields, acknowledged, trade, value};
 
@@ -29,10 +29,10 @@ fn messages_that_are_lost_or_garbled_are_told_and_requested_again() {
         until("a fill", || {
             counter(&market.desk, "fx_fills") == fills as u64 + 1
         });
-        let gaps = lines(&market, &[ALARM, "reason=sequence_gap bank=LP01 "]);
-        assert_eq!(gaps, fills + 1, "{}", market.desk.read("engine.log"));
+        let gap = [ALARM, "reason=sequence_gap bank=LP01 "];
+        assert_lines(&market, &gap, fills + 1);
     }
-    assert_eq!(lines(&market, &[ALARM, "reason=garbled bank=LP01 "]), 1);
+    assert_lines(&market, &[ALARM, "reason=garbled bank=LP01 "], 1);
     assert_eq!(counter(&market.desk, "fx_messages_garbled"), 1);
     // Requested reports came marked as repeated, and no report came twice.
     assert_eq!(lines(&market, &["reason=report_repeated"]), 0);
@@ -62,7 +62,7 @@ fn a_report_that_is_repeated_without_a_mark_is_counted_and_told_once() {
     until("all reports", || counter(&market.desk, "fx_reports") == 5);
     assert_eq!(counter(&market.desk, "fx_reports_repeated"), 3);
     let told = ["reason=report_repeated bank=LP01 ", "17=R1"];
-    assert_eq!(lines(&market, &told), 1);
+    assert_lines(&market, &told, 1);
     end(engine);
     let text = market.desk.read("engine.txt");
     assert!(
@@ -91,7 +91,7 @@ fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
         asked = bank.next("H");
     }
     let lost = [ALARM, "reason=session_lost bank=LP01 ", "too low"];
-    assert_eq!(lines(&market, &lost), 1);
+    assert_lines(&market, &lost, 1);
     // The trade was not taken under that number, and is under the next one.
     let request = value(&asked, 790);
     let status = [(150, "I"), (32, ""), (31, ""), (790, request)];
@@ -131,8 +131,7 @@ fn a_flood_of_foreign_reports_ends_the_session() {
         ("report_flood", 1),
         ("session_lost", 1),
     ] {
-        let told = lines(&market, &[&format!("reason={reason} bank=LP01 ")]);
-        assert_eq!(told, count, "{reason}: {}", market.desk.read("engine.log"));
+        assert_lines(&market, &[&format!("reason={reason} bank=LP01 ")], count);
     }
     end(engine);
     let text = market.desk.read("engine.txt");
@@ -159,8 +158,7 @@ fn floods_of_session_messages_fill_neither_journal_nor_log() {
         counter(&market.desk, "fx_report_floods") == 1
     });
     for (reason, count) in [("rejected", 11), ("report_flood", 1), ("session_lost", 1)] {
-        let told = lines(&market, &[&format!("reason={reason} bank=LP01 ")]);
-        assert_eq!(told, count, "{reason}: {}", market.desk.read("engine.log"));
+        assert_lines(&market, &[&format!("reason={reason} bank=LP01 ")], count);
     }
     end(engine);
     let text = market.desk.read("engine.txt");

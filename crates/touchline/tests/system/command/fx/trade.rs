@@ -3,6 +3,7 @@
 use super::PAIRS;
 use super::back_office::executions;
 use super::books::{Ledgers, judge_end, nanos};
+use super::full_disk::counter;
 use super::live::{end, start};
 use crate::command::{Desk, Run, full_pipe, until};
 use serde_json::Value;
@@ -102,6 +103,14 @@ impl Market {
             run.status == 0 && run.stdout.contains(": 1000 filled")
         });
         engine
+    }
+
+    /// Waits until the engine has no order without an outcome.
+    pub fn until_no_order(&self) {
+        let has_none = |name| counter(&self.desk, name) == 0;
+        until("no open order", || {
+            has_none("fx_orders_open") && has_none("fx_orders_unknown")
+        });
     }
 
     /// Sends an order with `--wait`, to its end with any outcome.
@@ -379,7 +388,7 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
     }
     let engine = market.engine("last.txt");
     // The status of an unknown order is requested within a second, three times; an order in hold ends by itself.
-    std::thread::sleep(Duration::from_secs(4));
+    market.until_no_order();
     end(engine);
     let report = "fx report --config fx/run.toml --out report";
     market.desk.run(report).done();

@@ -216,7 +216,7 @@ impl Reader {
         self.process.close();
         assert!(self.process.wait().success(), "{what}");
         let mut a = follow(&self.root, "a", &self.folder);
-        let status = a.args(["--seconds", "1"]).status();
+        let status = a.args(["--seconds", "3"]).status();
         assert!(status.expect("the command starts").success(), "{what}");
         let books = |bus| {
             let file = std::fs::read_to_string(self.folder.join(format!("books-{bus}.jsonl")));
