@@ -97,7 +97,7 @@ impl Kind {
 
     /// Counter of the interruptions in which its relay loses messages, because the host stopped a process for example, and says so: over
     /// Aeron it replaces a subscription that is silent for longer than its timeout, and over TCP the sender passes over what a receiver
-    /// has not taken within half of `lag_ms_max`.
+    /// did not take within half of `lag_ms_max`.
     pub fn interruptions(self) -> Option<&'static str> {
         match self {
             Kind::TouchlineRelayUdp | Kind::TouchlineRelayMulticast => Some("relay_timeouts"),
