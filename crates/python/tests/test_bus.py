@@ -227,7 +227,7 @@ def test_a_closed_bus_says_so(bus):
 
 def test_a_second_thread_is_refused_while_one_reads(bus):
     caught_up(bus)
-    reader = threading.Thread(target=bus.read, kwargs={"timeout": 1.0})
+    reader = threading.Thread(target=bus.read, kwargs={"timeout": 5.0})
     reader.start()
     time.sleep(0.2)
     with pytest.raises(RuntimeError, match="is being read by another thread"):

@@ -67,7 +67,7 @@ def test_a_child_of_a_reader_without_a_name_reads_on():
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent():
     with quiet() as bus:
-        thread = threading.Thread(target=bus.read, kwargs={"timeout": 0.5})
+        thread = threading.Thread(target=bus.read, kwargs={"timeout": 5.0})
         thread.start()
         time.sleep(0.1)
 
@@ -177,7 +177,7 @@ def test_a_handler_that_reads_is_told_that_its_own_thread_does():
 
         before = signal.signal(signal.SIGALRM, reads)
         signal.setitimer(signal.ITIMER_REAL, 0.05)
-        bus.next(timeout=0.3)
+        bus.next(timeout=3)
         signal.signal(signal.SIGALRM, before)
         assert len(said) == 1 and "the call that this handler interrupts" in said[0]
 

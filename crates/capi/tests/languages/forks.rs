@@ -94,7 +94,7 @@ fn a_child_of_a_reader_on_its_tape_reads_on_or_is_refused() {
     let recorder = Recorder::start(&directory, true);
     let join = |name: Option<&str>| {
         let options = Bus::options().directory(&directory).events(Events::TRADES);
-        let options = options.tape(tape_of(&directory));
+        let options = options.tape(tape_of(&directory)).tape_wait(PATIENCE);
         let options = name
             .into_iter()
             .fold(options, touchline_client::Options::name);

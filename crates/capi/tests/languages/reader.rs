@@ -264,7 +264,7 @@ fn join(directory: &Path) -> Result<Bus, Error> {
             options.wait(PATIENCE)
         }
         "lossless" => options.name("recorder").lossless(),
-        "with-tape" => options.tape(tape_of(directory)),
+        "with-tape" => options.tape(tape_of(directory)).tape_wait(PATIENCE),
         "from-tape" => options
             .tape(tape_of(directory))
             .tape_wait(PATIENCE)

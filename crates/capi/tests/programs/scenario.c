@@ -183,6 +183,7 @@ static tl_status joined(const char *mode, const char *name, const char *director
   snprintf(tape, sizeof tape, "%s.tape", directory);
   if (strcmp(mode, "with-tape") == 0) {
     options.tape = tape;
+    options.tape_wait_ns = 60000000000;
   } else if (strncmp(mode, "tape", 4) == 0) {
     return tl_open_journal(tape, strcmp(mode, "tape-other") == 0 ? "other" : name, &options, &bus);
   }

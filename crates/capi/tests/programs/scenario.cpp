@@ -138,6 +138,7 @@ touchline::Bus joined(const std::string &mode, const std::string &name, const st
     options.lossless = true;
   } else if (mode == "with-tape") {
     options.tape = directory + ".tape";
+    options.tape_wait = std::chrono::minutes(1);
   } else if (mode == "from-tape") {
     options.tape = directory + ".tape";
     options.tape_wait = std::chrono::minutes(1);

@@ -145,8 +145,10 @@ def main(name, directory):
             bus = touchline.Journal(f"{directory}.tape", "other" if MODE == "tape-other" else name, **options)
         else:
             tape = f"{directory}.tape" if MODE in ("with-tape", "from-tape") else None
+            if tape:
+                options.update(tape_wait=60)
             if MODE == "from-tape":
-                options.update(tape_wait=60, start_sequence=1)
+                options.update(start_sequence=1)
             bus = touchline.Bus(name, directory=directory, tape=tape, **options, **MODES.get(MODE, {}))
         with bus:
             if MODE == "ready":

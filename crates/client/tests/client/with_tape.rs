@@ -83,7 +83,8 @@ impl Session {
     }
 
     fn with_tape(&self) -> Bus {
-        self.world.join(self.options().tape(self.world.tape()))
+        let options = self.options().tape(self.world.tape());
+        self.world.join(options.tape_wait(PATIENCE))
     }
 
     /// A reader that has joined, and was overrun since.

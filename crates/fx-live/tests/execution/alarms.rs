@@ -95,6 +95,7 @@ fn the_log_the_desk_and_top_have_the_same_alarms() {
     // Published at the next look at the clock.
     let until = Rig::now_ns() + 20_000_000;
     rig.until("a look", |_| Rig::now_ns() > until);
+    rig.rounds(1);
     take(&mut desk);
     let rows = logged(&rig);
     for reason in ["dk_D", "ring_refused", "session_lost"] {

@@ -23,7 +23,7 @@ use touchline_types::{Id, QuoteSnapshot, QuoteUpdate, ReceiveTime, Side, Timesta
 const HANGS: Duration = Duration::from_secs(20);
 
 /// Settings of a small journal.
-pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
+pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576\npause_max_ms = 60000";
 
 /// The engine, its bank and its desk.
 pub struct Rig {

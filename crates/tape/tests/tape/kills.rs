@@ -6,7 +6,7 @@
 use crate::process::{Over, Pace, counter, publish, start};
 use crate::world::{World, assert_equal};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use touchline_journal::{Verdict, repair, verify};
 use touchline_testing::random::{Random, amount};
@@ -41,7 +41,15 @@ fn a_killed_recorder_loses_nothing_that_it_called_durable() {
     let mut last = None;
     std::thread::scope(|scope| {
         let _over = Over(&is_over);
-        scope.spawn(|| publish(&mut publisher, &mut market, PACE, &is_over));
+        scope.spawn(|| {
+            publish(
+                &mut publisher,
+                &mut market,
+                PACE,
+                &is_over,
+                &AtomicU64::default(),
+            )
+        });
         for kill in 0..kills {
             let mut process = start(&folder, &[], &[]);
             std::thread::sleep(Duration::from_micros(random.below(150_000)));

@@ -46,6 +46,9 @@ const OUTAGE_EVERY: Duration = Duration::from_secs(10);
 /// Maximum time of a process to start and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Maximum time until the last packets have arrived.
+const REST: Duration = Duration::from_secs(10);
+
 /// The processes, in the order of the data flow.
 struct Cast {
     exchange: Process,
@@ -81,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let watched = watch(&plan, &mut cast, &interrupt);
     let picture = Picture::of(&plan.root, &plan.bus);
     // A failure found while watching takes precedence.
-    let ended = cast.end();
+    let ended = cast.end(&plan);
     watched?;
     let sent = ended?;
     let comparison = expected_books::compare(plan.folder)?;
@@ -224,12 +227,30 @@ impl Cast {
 
     /// Stops the exchange, which stops injecting faults and prints its counts; the others receive
     /// the rest first.
-    fn end(self) -> Result<Vec<String>, Failure> {
+    fn end(self, plan: &Plan<'_>) -> Result<Vec<String>, Failure> {
         let sent = self.exchange.end(PATIENCE)?;
-        thread::sleep(Duration::from_millis(300));
+        wait_for_the_rest(plan);
         self.subscriber.end(PATIENCE)?;
         self.gateway.end(PATIENCE)?;
         Ok(sent)
+    }
+}
+
+/// Waits until the subscriber has read the last packets of the exchange, for at most [`REST`]; then the comparison names the books that
+/// differ. The gateway counts the same packets twice: a host may stop it for a while.
+fn wait_for_the_rest(plan: &Plan<'_>) {
+    // Longer than the interval at which a gateway counts.
+    const LOOK: Duration = Duration::from_millis(150);
+    let start = Instant::now();
+    let mut before = None;
+    while start.elapsed() < REST {
+        let looked = Instant::now();
+        thread::sleep(LOOK);
+        let now = Picture::settled(&plan.root, &plan.bus, looked.elapsed());
+        if now.is_some() && now == before {
+            return;
+        }
+        before = now;
     }
 }
 

@@ -5,7 +5,8 @@ use crate::paint::Paint;
 use crate::stat::points;
 use crate::top::model::Sample;
 use std::fmt::Write;
-use touchline_transport::shm::{CountersView, Root, readers};
+use std::time::Duration;
+use touchline_transport::shm::{CountersView, ReaderView, Root, readers};
 
 /// Counters at one moment.
 #[derive(Debug, Default)]
@@ -26,6 +27,18 @@ impl Picture {
                 .map(|counters_file| Sample::take(&counters_file))
                 .collect(),
         }
+    }
+
+    /// Packets that the gateway has received, if it has counted them within this time, all its books are live, and the readers have all
+    /// that it has published.
+    pub fn settled(root: &Root, bus: &str, within: Duration) -> Option<u64> {
+        let gateway = CountersView::open(root, bus).ok().flatten()?;
+        let is_new = gateway.age().is_some_and(|age| age < within);
+        let is_ready = is_new && gateway.counter("ready") == Some(1);
+        let is_read = |reader: &ReaderView| reader.lag_bytes == 0;
+        let readers = readers(root, bus).ok().filter(|_| is_ready)?;
+        let packets = gateway.counter("packets_received")?;
+        readers.iter().all(is_read).then_some(packets)
     }
 
     /// A counter of the gateway; 0 if it does not exist.

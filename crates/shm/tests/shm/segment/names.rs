@@ -142,7 +142,7 @@ fn a_file_in_use_has_no_second_writer_wherever_it_is() {
     // A reader that arrives shortly before the end is accepted.
     thread::scope(|scope| {
         let opened = scope.spawn(open);
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(10));
         drop(owner);
         opened.join().unwrap().unwrap();
     });

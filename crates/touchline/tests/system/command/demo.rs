@@ -274,7 +274,8 @@ fn a_second_demo_is_refused_with_the_fix_and_runs_beside_the_first_one_with_it()
     assert!(third.stderr.starts_with(said), "{third:?}");
     assert!(third.stderr.contains("; give --groups "), "{third:?}");
     for child in [&mut first, &mut second] {
-        assert_eq!(child.end("INT"), Some(0));
+        let status = child.end("INT");
+        assert_eq!(status, Some(0), "{} {}", child.out(), child.err());
     }
 }
 

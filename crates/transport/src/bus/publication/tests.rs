@@ -18,7 +18,7 @@ struct Shared {
     folder: Folder,
 }
 
-fn layout() -> Layout<0> {
+fn layout(wait_max: Duration) -> Layout<0> {
     Layout {
         ring_bytes: RING_BYTES,
         message_bytes_min: 64,
@@ -26,7 +26,7 @@ fn layout() -> Layout<0> {
         tables: [],
         lossless: Some(Lossless {
             readers_max: 2,
-            wait_max: WAIT_MAX,
+            wait_max,
         }),
         huge_pages: false,
         lock: touchline_shm::segment::Lock::No,
@@ -40,7 +40,7 @@ impl Shared {
         let root = Root::at(&folder)
             .shared_with(Some(&group))
             .expect("a group");
-        let (publication, []) = Publication::open(&root, "test", &layout()).expect("a bus");
+        let (publication, []) = Publication::open(&root, "test", &layout(WAIT_MAX)).expect("a bus");
         Shared {
             bus: root.open("test").expect("it is there"),
             publication,
@@ -183,6 +183,8 @@ fn a_reader_that_was_left_behind_without_a_loss_has_its_slot_again() {
 /// The time that a start waited is not counted to its first message.
 #[test]
 fn a_wait_of_the_start_ends_with_it() {
+    // Longer than the host stops the thread of the reader.
+    const LONG: Duration = Duration::from_secs(2);
     let mut shared = Shared::new("start");
     let block = RING_BYTES / 32;
     // The next frame begins a block.
@@ -206,14 +208,14 @@ fn a_wait_of_the_start_ends_with_it() {
     drop(publication);
     let opened = std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(WAIT_MAX / 4);
+            std::thread::sleep(WAIT_MAX);
             cursors.advance(slot, end);
         });
-        Publication::open(&root, "test", &layout())
+        Publication::open(&root, "test", &layout(LONG))
     });
     let (mut publication, []) = opened.expect("its reader makes room");
     assert_eq!(publication.generation(), 2);
-    std::thread::sleep(WAIT_MAX);
+    std::thread::sleep(LONG);
     publication.wait(NoRoom::Full { slot });
     assert_eq!(publication.flow.readers_left_behind, 0);
 }
