@@ -3,13 +3,10 @@
 import subprocess
 import sys
 
+import little_memory
 import touchline
 
 WITHOUT_MEMORY = """
-import resource, sys, touchline
-pages = int(open("/proc/self/statm").read().split()[0])
-room = pages * resource.getpagesize() + (int(sys.argv[1]) << 20)
-resource.setrlimit(resource.RLIMIT_AS, (room, room))
 kept = []
 try:
     for _ in range(8):
@@ -48,7 +45,7 @@ with touchline.Desk("fx-run") as desk, touchline.Desk("fx-run", client="guest") 
     # In an address space with so many MiB more a desk is there or refused; nothing is aborted.
     said = []
     for mib in (0, 1, 3, 40, 80, 150):
-        command = [sys.executable, "-c", WITHOUT_MEMORY, str(mib)]
+        command = [sys.executable, "-c", little_memory.program(WITHOUT_MEMORY), str(mib)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
         assert (done.returncode, done.stderr) == (0, ""), (mib, done)
         said.append(done.stdout)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import little_memory
 import pytest
 
 import touchline
@@ -211,25 +212,22 @@ def test_a_huge_number_of_instruments_takes_no_memory():
 @pytest.mark.parametrize("mib", [0, 1, 3, 40, 150, 300, 500, 700])
 def test_without_memory_there_is_an_exception(act, mib):
     """In an address space with this much room a reader or a replay is there or refused; nothing is aborted."""
-    program = f"""
-import os, resource, touchline, numpy
-pages = int(open("/proc/self/statm").read().split()[0])
-room = pages * resource.getpagesize() + ({mib} << 20)
-resource.setrlimit(resource.RLIMIT_AS, (room, room))
-kept = []
-try:
-    for _ in range(4):
-        if {act!r} == "join":
-            kept.append(touchline.Bus("demo", events=["books", "orders"]))
-            kept[-1].read(timeout=0, limit=1 << 20)
-        else:
-            session = os.environ["TOUCHLINE_SESSION"]
-            kept.append(touchline.replay(session + "/cme.toml", session + "/session.pcap"))
-            kept.append(list(kept[-1]))
-except MemoryError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    body = f"""
+        kept = []
+        try:
+            for _ in range(4):
+                if {act!r} == "join":
+                    kept.append(touchline.Bus("demo", events=["books", "orders"]))
+                    kept[-1].read(timeout=0, limit=1 << 20)
+                else:
+                    session = os.environ["TOUCHLINE_SESSION"]
+                    kept.append(touchline.replay(session + "/cme.toml", session + "/session.pcap"))
+                    kept.append(list(kept[-1]))
+        except MemoryError as error:
+            print(error)
+        """
+    command = [sys.executable, "-c", little_memory.program(body), str(mib)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "ulimit -v" in done.stdout or "emory" in done.stdout
 

@@ -143,13 +143,18 @@ fn a_journal_is_read_and_clean_beside_a_fast_writer() {
         ..options()
     };
     let mut journal = Journal::open(&place.journal(), &bus, &options, 1).expect("a journal");
-    let (is_done, compressed) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let (mut walks, mut last) = (0, 0);
+    let is_done = AtomicBool::new(false);
+    let (compressed, walks) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let is_shown = || compressed.load(Ordering::Relaxed) > 0 && walks.load(Ordering::Relaxed) > 1;
+    let mut last = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let begun = Instant::now();
             let mut number = 0;
-            while begun.elapsed() < Duration::from_millis(1_000) {
+            // On a slow disk it takes longer to write and to compress a segment.
+            while begun.elapsed() < Duration::from_secs(1)
+                || !is_shown() && begun.elapsed() < PATIENCE
+            {
                 let body = body(number);
                 let record = Record {
                     stream: 1,
@@ -186,10 +191,10 @@ fn a_journal_is_read_and_clean_beside_a_fast_writer() {
                 .all(|(number, found)| *found == body(number as u64));
             assert!(right, "a wrong record");
             last = found.len();
-            walks += 1;
+            walks.fetch_add(1, Ordering::Relaxed);
         }
     });
-    let compressed = compressed.into_inner();
+    let (compressed, walks) = (compressed.into_inner(), walks.into_inner());
     println!("{walks} walks, {last} records in the last one, {compressed} segments compressed");
     assert!(compressed > 0);
     assert!(walks > 1 && last > 0);

@@ -150,13 +150,21 @@ fn banks_sleep_until_something_is_due() {
     let address = banks.banks()[0].address();
     let count = rounds(&mut banks, Duration::from_millis(500));
     assert!(count <= 20, "{count} rounds in half a second");
-    let mut client = TcpStream::connect(address).expect("a port");
-    client.write_all(b"no message").expect("a connection");
-    drop(client);
-    let start = Instant::now();
-    banks.sleep(time().mono_ns);
-    let slept = start.elapsed();
-    assert!(slept < Duration::from_millis(40), "it slept for {slept:?}");
+    // The host may stop this process within one of them.
+    let slept: Vec<Duration> = (0..5)
+        .map(|_| {
+            let mut client = TcpStream::connect(address).expect("a port");
+            client.write_all(b"no message").expect("a connection");
+            drop(client);
+            let start = Instant::now();
+            banks.sleep(time().mono_ns);
+            let slept = start.elapsed();
+            while banks.work(time()) {}
+            slept
+        })
+        .collect();
+    let is_woken = |slept: &Duration| *slept < Duration::from_millis(40);
+    assert!(slept.iter().any(is_woken), "it slept for {slept:?}");
     let count = rounds(&mut banks, Duration::from_millis(500));
     assert!(
         count <= 40,

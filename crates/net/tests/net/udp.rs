@@ -86,13 +86,18 @@ pub(crate) fn take(source: &mut impl PacketSource, count: usize) -> Vec<Taken> {
 pub(crate) fn take_rest(source: &mut impl PacketSource) -> Vec<Taken> {
     let mut all = Vec::new();
     let mut quiet = Instant::now();
-    while quiet.elapsed() < QUIET {
-        if let Some(packet) = poll(source) {
-            all.push(packet);
-            quiet = Instant::now();
+    loop {
+        // One more look behind a pause of this process.
+        let is_over = quiet.elapsed() >= QUIET;
+        match poll(source) {
+            Some(packet) => {
+                all.push(packet);
+                quiet = Instant::now();
+            }
+            None if is_over => return all,
+            None => {}
         }
     }
-    all
 }
 
 /// Sends until the kernel timestamps packets: it starts a moment after the first socket on the host requests it.

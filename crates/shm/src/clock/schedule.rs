@@ -53,8 +53,8 @@ mod tests {
         assert!(slack() > 1);
         let schedule = Schedule::start();
         assert_eq!(slack(), 1);
-        let due = Duration::from_millis(3);
-        let longest = Duration::from_millis(1);
+        let due = Duration::from_millis(300);
+        let longest = Duration::from_millis(100);
         let mut turns = 0;
         while schedule.turn(due, longest, false).is_some() {
             turns += 1;

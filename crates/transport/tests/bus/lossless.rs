@@ -50,7 +50,7 @@ fn a_named_reader_that_is_slow_loses_nothing() {
         while subscriber.lag_bytes() == 0 {
             thread::sleep(Duration::from_millis(1));
         }
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(200));
         let mut received = 0;
         loop {
             let is_done = done.load(Ordering::Acquire);

@@ -115,9 +115,10 @@ fn several_clients_have_the_exchanges_books() {
         turn(&mut exchange, &mut clients);
     }
     exchange.venue_mut().close();
-    let quiet = Instant::now();
-    while quiet.elapsed() < Duration::from_millis(300) {
+    let (quiet, mut turns) = (Instant::now(), 0);
+    while quiet.elapsed() < Duration::from_millis(300) || turns < 50 {
         turn(&mut exchange, &mut clients);
+        turns += 1;
     }
     let Source::Market(market) = &exchange.venue().source else {
         panic!("a market");
