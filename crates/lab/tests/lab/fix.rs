@@ -224,7 +224,7 @@ fn unauthenticated_connections_do_not_slow_other_sessions() {
         most > count * 3 / 5,
         "only {most} unauthenticated connections at once"
     );
-    assert!(beats >= 4, "{beats} heartbeats in six seconds");
+    assert!(beats >= 5, "{beats} heartbeats in six seconds");
     // The host may stop this process once; slow work delays each of them.
     intervals.sort();
     let latest = intervals[intervals.len() - 2];
